@@ -106,7 +106,7 @@ def _read_from_inside(data: bytes, source: str) -> NotedStacks | None:
 
 def _with_own_stacks(look: _Look, noted: Mapping[int, NotedStacks], workers: tuple[Worker, ...]) -> _Look:
     """The look with the stacks that processes have taken of themselves, where they could not be read from outside and
-    still hold: a rank's are on its page, a data worker's are `noted`."""
+    still hold: a rank's are on its page, those of data workers and of ranks without a page are `noted`."""
     noted = {**{pid: page.stacks for pid, page in look.pages.items() if page.stacks}, **noted}
     stacks, processes = dict(look.stacks), dict(look.processes)
     for pid, taken in noted.items():

@@ -64,7 +64,7 @@ def take_sample(
         taken = _outcome(kind, worker, future, deadline)
         if isinstance(taken, Gap):
             gaps.append(taken)
-            if kind is PartKind.STACKS and worker.role is Role.CHILD and (own := noted_stacks.fetch(run, worker.pid)):
+            if kind is PartKind.STACKS and (own := noted_stacks.fetch(run, worker.pid)):
                 parts.append(Part(kind, worker.pid, own, StackSource.PROBE.value))
         elif taken is not None:
             source = StackSource.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""

@@ -5,8 +5,8 @@ its processor (proc_pid_status(5)), and the process read that count before it to
 thread asleep with the same count, it has not run in between: to run and to sleep again is to be taken off once more.
 Then it is where it was, in the same call, however long ago that is: `rested`, which is worth as much as a stack read
 from outside. A thread that has run since may be elsewhere. Its stack is used as long as it is hardly older than a
-heartbeat and nothing else was written to the page, to say what a rank does, and proves nothing
-(diagnose/digest/waits.py).
+heartbeat (which looks again, and would have taken another) and nothing else was written to the page, to say what a rank
+does, and proves nothing (diagnose/digest/waits.py).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ddpdoctor.probe.page import HEARTBEAT_SECONDS
 
 #: seconds for which the stack of a thread that has run since is used: the next heartbeat would have taken another
 FRESH = 2.5 * HEARTBEAT_SECONDS
-#: bytes of a data worker's file that are read
+#: bytes of a process's own file that are read
 MOST_BYTES = 1 << 20
 
 
 def fetch(run: Path, pid: int) -> bytes | None:
-    """The stacks of a data worker in its own file, None if it has taken none: it has not stood for long."""
+    """The stacks of a process without a page in its own file, None if it has taken none: it has not stood for long."""
     try:
         with (run / f"{pid}.stacks").open("rb") as file:
             return file.read(MOST_BYTES)
@@ -41,20 +41,24 @@ def fetch(run: Path, pid: int) -> bytes | None:
 
 def parse(data: bytes) -> NotedStacks:
     """Read what `fetch` found. Raises ValueError for anything else."""
-    found = decode(json.loads(data))
+    seen, _, text = data.partition(b"\n")
+    found = decode(json.loads(text), seen=float(seen))
     if found is None:
         raise ValueError("not the stacks of a process")
     return found
 
 
-def decode(value: Any) -> NotedStacks | None:
-    """Stacks from JSON values, None for anything else; what is damaged of them is left out."""
+def decode(value: Any, *, seen: float) -> NotedStacks | None:
+    """Stacks from JSON values, None for anything else; what is damaged of them is left out.
+
+    `seen`: when the process last looked whether it still stood there, CLOCK_MONOTONIC seconds.
+    """
     match value:
         case {"time": float(time), "files": list(files), "threads": list(threads)}:
             revision = value.get("revision")
             paths = [plain(file) if isinstance(file, str) else "?" for file in files]
             found = tuple(_thread(item, paths) for item in threads if isinstance(item, dict))
-            return NotedStacks(time, revision if isinstance(revision, int) else None, found)
+            return NotedStacks(time, max(time, seen), revision if isinstance(revision, int) else None, found)
     return None
 
 
@@ -90,7 +94,7 @@ def believed(
 
     `process` is the sample in which the threads are compared, `revision` the page's by now.
     """
-    fresh = noted.revision == revision and now - noted.time <= FRESH
+    fresh = noted.revision == revision and now - noted.seen <= FRESH
     threads: list[Thread] = []
     for thread in noted.threads:
         rested = _has_rested(thread, process)
@@ -98,7 +102,7 @@ def believed(
             threads.append(Thread(thread.os_id, thread.name, thread.frames, rested=rested))
     if not threads or threads[0].os_id != noted.threads[0].os_id:  # the main thread is the first
         return None
-    return Stacks(StackSource.PROBE, tuple(threads), age=max(0.0, now - noted.time))
+    return Stacks(StackSource.PROBE, tuple(threads), age=max(0.0, now - noted.seen))
 
 
 def _has_rested(thread: NotedThread, process: ProcessState | None) -> Observed:

@@ -106,7 +106,7 @@ def decode_page(data: bytes) -> Page:
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
         own_packages=_texts(identity.get("own_packages")),
-        stacks=noted_stacks.decode(raw.stacks),
+        stacks=noted_stacks.decode(raw.stacks, seen=raw.heartbeat),
     )
 
 

@@ -98,8 +98,9 @@ class NotedThread:
 class NotedStacks:
     """The threads of a process as it described them itself."""
 
-    #: CLOCK_MONOTONIC seconds when they were taken
+    #: CLOCK_MONOTONIC seconds when they were taken, and when the process last found that it stood there still
     time: float
+    seen: float
     #: the page's revision at that time, None for a process without a page
     revision: int | None
     threads: tuple[NotedThread, ...]

@@ -1,13 +1,13 @@
 """The Python stacks of this process, taken by one of its own threads while nothing moves.
 
 They are for watchers that may not read them from outside, and cost nothing otherwise: a rank's are taken by its
-heartbeat once nothing else has been written to its page for STILL seconds, those of a rank's data worker once its main
-thread has been at one place for as long.
+heartbeat once nothing else has been written to its page for STILL seconds, those of a rank's data worker, or of a rank
+that has no page yet, once the main thread has been at one place for as long.
 
 A stack that could have changed since it was taken proves nothing. So with each goes how often the kernel had taken
 that thread off its processor until then, read before the stack: as long as that number is the same and the thread
 sleeps, it has not run, and is where it was. Beside it stands what the thread slept in, which a process may always ask
-of itself. Nothing is written while all of it stays the same.
+of itself. While all of it stays the same only the time is written: of the heartbeat, or into the file's first line.
 
 Only the places in the code are read, and thread names: no variable, and no code of the job runs.
 """
@@ -47,38 +47,42 @@ class OfRank:
 
     def __init__(self, page: PageWriter) -> None:
         self._page = page
-        self._written: dict[str, Any] = {}
+        #: the page's revision and the threads' switches with which the stacks on the page were taken
+        self._written: tuple[int, dict[int, int]] | None = None
 
     def look(self) -> None:
-        """Write the stacks if nothing moves, and if they are others than those on the page."""
+        """Write the stacks if nothing moves, and if a thread has run since those on the page were taken."""
         try:
             if self._page.still() < STILL:
                 return
-            revision = self._page.revision()
-            found = {"revision": revision, **taken(os.getpid(), self._page.threads())}
-            if found == self._written and _counted(found):
+            revision, numbers = self._page.revision(), _numbers(os.getpid(), self._page.threads())
+            switches = _all_switches(numbers)
+            if switches and (revision, switches) == self._written:
                 return
-            self._page.stacks({"time": time.monotonic(), **found})
-            self._written = found
+            time_, found = time.monotonic(), taken(numbers, tuple(self._page.threads()))
+            self._page.stacks({"time": time_, "revision": revision, **found})
+            self._written = revision, switches
         except Exception:  # noqa: BLE001 - boundary: the heart must go on
             return
 
 
-class _OfWorker:
-    """Takes the stacks of a data worker, for a file of its own."""
+class _WithoutPage:
+    """Takes the stacks of a process without a page, for a file of its own."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._main = _thread.get_ident()
+    def __init__(self) -> None:
+        self._path = os.path.join(state.run, f"{os.getpid()}.stacks")
+        self._main = threading.main_thread().ident or 0
         self._place: tuple[int, ...] = ()
         self._since = time.monotonic()
-        self._written: dict[str, Any] = {}
+        #: the threads' switches with which the stacks in the file were taken, None if there is no file
+        self._written: dict[int, int] | None = None
 
     def run(self) -> None:
         try:
-            while state.page is None:  # it has one as soon as it is a rank itself
+            while state.page is None:  # from then on the heartbeat does it
                 time.sleep(HEARTBEAT_SECONDS)
                 self._look()
+            self._take_back()
         except Exception:  # noqa: BLE001 - boundary: the job must not hear of it
             return
 
@@ -86,19 +90,41 @@ class _OfWorker:
         place = _place(sys._current_frames().get(self._main))
         if place != self._place:
             self._place, self._since = place, time.monotonic()
-            if self._written:
-                self._written = {}
-                os.unlink(self._path)
-            return
-        if time.monotonic() - self._since < STILL:
-            return
-        found = taken(os.getpid(), {self._main: os.getpid()})
-        if found != self._written or not _counted(found):
-            descriptor = os.open(self._path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with open(descriptor, "w", encoding="ascii") as file:
-                json.dump({"time": time.monotonic(), **found}, file)
-            os.rename(self._path + ".new", self._path)
-            self._written = found
+            self._take_back()
+        elif time.monotonic() - self._since >= STILL:
+            numbers = _numbers(os.getpid(), {})
+            switches = _all_switches(numbers)
+            if not switches or switches != self._written:
+                self._write(numbers)
+                self._written = switches
+            else:
+                self._confirm()
+
+    def _take_back(self) -> None:
+        if self._written is not None:
+            self._written = None
+            os.unlink(self._path)
+
+    def _write(self, numbers: dict[int, int]) -> None:
+        """By renaming, so that a reader finds all of it."""
+        now = time.monotonic()
+        text = json.dumps({"time": now, **taken(numbers, ())})
+        descriptor = os.open(self._path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(_line(now) + text.encode("ascii"))
+        os.rename(self._path + ".new", self._path)
+
+    def _confirm(self) -> None:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, _line(time.monotonic()))
+        finally:
+            os.close(descriptor)
+
+
+def _line(now: float) -> bytes:
+    """A file's first line: when the process last looked. Always of the same length."""
+    return b"%020.6f\n" % now
 
 
 def start_in_worker() -> None:
@@ -106,8 +132,16 @@ def start_in_worker() -> None:
     looks once a second whether it stands. Never raises."""
     try:
         if state.page is None and state.run and any(_has_page(pid) for pid in _ancestors()):
-            path = os.path.join(state.run, f"{os.getpid()}.stacks")
-            _thread.start_new_thread(_OfWorker(path).run, ())
+            _thread.start_new_thread(_WithoutPage().run, ())
+    except Exception:  # noqa: BLE001 - boundary: the job must not hear of it
+        return
+
+
+def start_before_page() -> None:
+    """Called at the end of `import torch`: the same in a process that is told to become a rank, until it is one."""
+    try:
+        if state.page is None and os.environ.keys() >= {"RANK", "WORLD_SIZE"}:
+            _thread.start_new_thread(_WithoutPage().run, ())
     except Exception:  # noqa: BLE001 - boundary: the job must not hear of it
         return
 
@@ -123,23 +157,17 @@ def _has_page(pid: int) -> bool:
     return os.path.exists(os.path.join(state.run, f"{pid}.page"))
 
 
-def taken(main: int, known: dict[int, int]) -> dict[str, Any]:
-    """The stacks of all threads but this one as JSON values, the main thread first, then the others in `known`.
-
-    `main` is the kernel's number of the main thread; `known` has that of other threads by Python's. As many threads as
-    fit into STACKS_SIZE are kept.
-    """
-    numbers = {**_numbers(), **known}
-    first = threading.main_thread().ident
-    if first is not None:
-        numbers[first] = main
-    # before the stacks: a thread that runs in between has another number afterwards
+def taken(numbers: dict[int, int], first: tuple[int, ...]) -> dict[str, Any]:
+    """The stacks of all threads but this one as JSON values: the main thread's, those of the threads `first`, and as
+    many more as fit into STACKS_SIZE. `numbers`: the kernel's number of each thread by Python's."""
+    # before the stacks: a thread that runs in between has another number of switches afterwards
     kernel = {number: _kernel(number) for number in tuple(numbers.values())[:MOST_THREADS]}
     stacks = sys._current_frames()
     stacks.pop(_thread.get_ident(), None)
-    order = sorted(stacks, key=lambda ident: (ident != first, ident not in known))[:MOST_THREADS]
+    main = threading.main_thread().ident
+    order = sorted(stacks, key=lambda ident: (ident != main, ident not in first))[:MOST_THREADS]
     files: dict[str, int] = {}
-    threads = []
+    threads: list[dict[str, Any]] = []
     room = STACKS_SIZE - 1024
     for ident in order:
         number = numbers.get(ident, 0)
@@ -150,12 +178,6 @@ def taken(main: int, known: dict[int, int]) -> dict[str, Any]:
             break
         threads.append(thread)
     return {"files": list(files), "threads": threads}
-
-
-def _counted(taken: dict[str, Any]) -> bool:
-    """Whether the main thread's switches are known: without them only its time tells what a stack is worth."""
-    threads = taken["threads"]
-    return bool(threads) and threads[0].get("switches") is not None
 
 
 def _frames(innermost: FrameType) -> list[tuple[str, int, str]]:
@@ -194,10 +216,14 @@ def _attributes(ident: int) -> dict[str, Any]:
     return {} if thread is None else dict(object.__getattribute__(thread, "__dict__"))
 
 
-def _numbers() -> dict[int, int]:
-    """Python's number -> the kernel's, of all threads that `threading` knows."""
+def _numbers(main: int, known: dict[int, int]) -> dict[int, int]:
+    """The kernel's number of each thread by Python's: those that `threading` knows, and the main thread and those
+    `known` in their place."""
     found = {ident: _attributes(ident).get("_native_id") for ident in tuple(getattr(threading, "_active", {}))}
-    return {ident: number for ident, number in found.items() if type(number) is int}
+    numbers = {ident: number for ident, number in found.items() if type(number) is int}
+    first = threading.main_thread().ident
+    own = {} if first is None else {first: main}
+    return {**own, **numbers, **known, **own}
 
 
 def _name(ident: int) -> str:
@@ -207,15 +233,24 @@ def _name(ident: int) -> str:
 
 def _kernel(thread: int) -> dict[str, Any]:
     """How often the thread was taken off its processor, and what it sleeps in; without what cannot be read."""
-    folder = f"/proc/self/task/{thread}/"
-    counts = [int(line.split()[1]) for line in _read(folder + "status").splitlines() if line.startswith(_SWITCHES)]
-    call = _read(folder + "syscall").decode("ascii", "replace").strip()
-    return {
-        "switches": sum(counts) if len(counts) == len(_SWITCHES) else None,
-        "wchan": _read(folder + "wchan").decode("ascii", "replace").strip(),
-        "call": call,
-        "target": _target(call),
-    }
+    switches = _switches(thread)
+    call = _read(f"/proc/self/task/{thread}/syscall").decode("ascii", "replace").strip()
+    wchan = _read(f"/proc/self/task/{thread}/wchan").decode("ascii", "replace").strip()
+    return {"switches": switches, "wchan": wchan, "call": call, "target": _target(call)}
+
+
+def _switches(thread: int) -> int | None:
+    """How often the kernel has taken a thread off its processor, None if it does not say."""
+    lines = _read(f"/proc/self/task/{thread}/status").splitlines()
+    counts = [int(line.split()[1]) for line in lines if line.startswith(_SWITCHES)]
+    return sum(counts) if len(counts) == len(_SWITCHES) else None
+
+
+def _all_switches(numbers: dict[int, int]) -> dict[int, int]:
+    """Those of all threads but this one, which runs; empty if one of them is not known."""
+    own = threading.get_native_id()
+    found = {number: _switches(number) for number in tuple(numbers.values())[:MOST_THREADS] if number != own}
+    return {} if None in found.values() else {number: count for number, count in found.items() if count is not None}
 
 
 def _target(call: str) -> str:

@@ -17,13 +17,14 @@ from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import ProcessState, ThreadState
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.model.stacks import NotedStacks, NotedThread, Site, StackSource
+from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import PageWriter
 
 SITE = Site("/job/train.py", 12, "main")
 #: pwrite64 is not in the tables; write(1, ...) is
 WRITE = "1 0x1 0x7f 0x10 0x0 0x0 0x0 0x7ffc 0x7f00"
 MAIN = NotedThread(100, "MainThread", (SITE,), switches=8, wchan="pipe_write", call=WRITE, target="pipe:[77]")
-NOTED = NotedStacks(10.0, 5, (MAIN,))
+NOTED = NotedStacks(4.0, 10.0, 5, (MAIN,))
 ASLEEP = ProcessState(11.0, "S", 1.0, None, (ThreadState(100, "python", "S", "", 1.0, switches=8),))
 DENIED = Gap(Source.STACKS, Rank(0), "py-spy may not attach: it is 3", "do this")
 
@@ -85,7 +86,7 @@ def test_of_a_thread_that_has_run_the_call_is_not_known() -> None:
     assert noted_stacks.completed(process, NOTED, found).threads[0].call == ""
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"time": 1.0, "files": 3, "threads": []}', b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'1.0\n{"time": 1.0, "files": 3, "threads": []}', b"\xff"])
 def test_what_is_no_stacks_file(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         noted_stacks.parse(data)
@@ -94,12 +95,13 @@ def test_what_is_no_stacks_file(data: bytes) -> None:
 def test_damage_is_left_out_and_names_are_shown_without_terminal_escapes() -> None:
     frames = [[0, 3, "f\u001b[31m"], [9, 3, "g"], ["x"], 5]
     data = {"time": 1.0, "files": ["/a\u0007.py"], "threads": [{"id": "x", "frames": frames}, 4]}
-    (thread,) = noted_stacks.parse(json.dumps(data).encode()).threads
+    (thread,) = noted_stacks.parse(b"1.0\n" + json.dumps(data).encode()).threads
     assert thread == NotedThread(0, "", (Site("/a.py", 3, "f"),))
 
 
 def _evidence(folder: Path, process: ProcessState, gaps: tuple[Gap, ...], gone: tuple[Gone, ...] = ()) -> Evidence:
     page = PageWriter(str(folder / "100.page"), {"pid": 100, "started_ticks": 1, "rank": 0, "world_size": 1})
+    page._clocks[layout.HEARTBEAT] = 10.0
     thread = {"id": 100, "name": "MainThread", "frames": [[0, 12, "main"]], "switches": 8, "wchan": "", "call": ""}
     page.stacks({"time": 10.0, "revision": page.revision(), "files": ["/job/train.py"], "threads": [thread]})
     parts = (
@@ -138,7 +140,8 @@ def test_a_rank_that_has_ended_is_nowhere(tmp_path: Path) -> None:
 
 def test_the_file_of_a_data_worker(tmp_path: Path) -> None:
     thread = {"id": 200, "name": "MainThread", "frames": [[0, 30, "__getitem__"]], "switches": 4}
-    (tmp_path / "200.stacks").write_text(json.dumps({"time": 10.0, "files": ["/job/data.py"], "threads": [thread]}))
+    text = json.dumps({"time": 4.0, "files": ["/job/data.py"], "threads": [thread]})
+    (tmp_path / "200.stacks").write_text(f"10.0\n{text}")
     file = noted_stacks.fetch(tmp_path, 200)
     assert file is not None
     state = ProcessState(11.0, "S", 1.0, None, (ThreadState(200, "python", "S", "", 1.0, switches=4),))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import struct
@@ -58,12 +57,14 @@ def wake(woken: threading.Condition) -> None:
 
 
 def taken() -> dict[str, Any]:
-    return thread_stacks.taken(os.getpid(), {})
+    return thread_stacks.taken(thread_stacks._numbers(os.getpid(), {}), ())
 
 
 def noted() -> NotedStacks:
     """As a reader sees them."""
-    return noted_stacks.parse(json.dumps({"time": time.monotonic(), **in_another_thread(taken)}).encode())
+    found = noted_stacks.decode({"time": time.monotonic(), **in_another_thread(taken)}, seen=time.monotonic())
+    assert found is not None
+    return found
 
 
 def in_another_thread(work: Callable[[], Any]) -> Any:
@@ -164,6 +165,7 @@ def test_the_page_is_written_only_if_a_stack_has_changed(tmp_path: Path, monkeyp
     heart = thread_stacks.OfRank(page)
 
     def look_twice() -> None:
+        time.sleep(0.2)  # until the main thread waits for this one
         heart.look()
         first.append(thread_stacks_of(page).time)
         heart.look()
@@ -188,9 +190,8 @@ def test_a_fault_of_ours_does_not_stop_the_heart(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(state, "page", page)
     heartbeat.start(page)
     before = decode_page(read_file(Path(page.path))).heartbeat
-    time.sleep(0.2)
+    assert _awaited(lambda: decode_page(read_file(Path(page.path))).heartbeat > before + 0.1)
     monkeypatch.setattr(state, "page", None)
-    assert decode_page(read_file(Path(page.path))).heartbeat > before + 0.1
 
 
 def test_a_torn_note_is_no_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +239,9 @@ def test_a_data_worker_that_stands_says_where(tmp_path: Path, monkeypatch: pytes
         found = _awaited(lambda: noted_stacks.fetch(tmp_path, child.pid or 0))
         assert found is not None
         stacks = noted_stacks.parse(found)
+        assert _awaited(
+            lambda: noted_stacks.parse(noted_stacks.fetch(tmp_path, child.pid or 0) or b"").seen > stacks.seen
+        )
         assert "_sleeps" in [frame.function for frame in stacks.threads[0].frames]
         # WHEN it goes on, THEN what it said is taken back
         ready.clear()
