@@ -85,7 +85,7 @@ def main() -> int:
         for case in cases:
             for way, command in commands.items():
                 if (case.name, way) not in results or args.again:
-                    told = _run(case, way, command)
+                    told = _run(case, way, command, _emptied(FOLDERS / f"{case.name}.{way}"))
                     results[case.name, way] = told
                     print(_row(told), flush=True)
                     RESULTS.write_text("".join(json.dumps(asdict(one)) + "\n" for one in results.values()))
@@ -93,6 +93,12 @@ def main() -> int:
         PAGE.write_text(page(results, _read_healthy()), encoding="utf-8")
     print(summary(results))
     return 1 if any(misses(results)) else 0
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
 
 
 def _is_asked(case: Case) -> bool:
@@ -141,10 +147,12 @@ def _environment(folder: Path) -> Path:
     return folder / "bin"
 
 
-def _run(case: Case, way: str, how: _Way) -> Told:
-    folder = FOLDERS / f"{case.name}.{way}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+def run(case: Case, way: str, folder: Path) -> Told:
+    """Run the broken program of a fixture in one way; `folder` takes what it writes."""
+    return _run(case, way, _WAYS[way](folder / "environment"), folder)
+
+
+def _run(case: Case, way: str, how: _Way, folder: Path) -> Told:
     patience = () if case.stall_after is None else ("--stall-after", str(case.stall_after))
     watch = (*how.watch, "-m", "ddpdoctor", "watch", "--on-hang", "stop", *patience)
     where = ("--json", str(folder / "report.json"), "--bundle", str(folder / "bundle"))
@@ -221,9 +229,7 @@ def _run_healthy(args: argparse.Namespace) -> int:
 
 def _healthy(kind: str, way: str, how: _Way) -> Healthy:
     """Run one program to its end."""
-    folder = FOLDERS / f"{kind}.{way}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder = _emptied(FOLDERS / f"{kind}.{way}")
     patience = healthy.SHORT_PATIENCE if kind in healthy.WORKING else healthy.PATIENCE
     options = ("--stall-after", patience, "--on-hang", "stop")
     where = ("--json", str(folder / "report.json"), "--bundle", str(folder / "bundle"))

@@ -4,8 +4,7 @@
 py-spy, which reads the Python stacks of running processes, is installed and starts.
 
 ## Why it matters
-Without stacks a verdict rests on the ranks' own records and the Flight Recorder: less can be proven, and `watch
---no-probe` can say almost nothing.
+Without it `watch` uses the stacks that ranks take of themselves; `dump`, and `watch --no-probe`, can say little.
 
 ## Fix
     pip install --force-reinstall py-spy

@@ -5,8 +5,8 @@ py-spy can read the stacks of a process that allows it, as ranks do under `ddpdo
 of its own and reads its stacks.
 
 ## Why it matters
-A container without CAP_SYS_PTRACE, or a seccomp profile, refuses ptrace and process_vm_readv. A verdict then has no
-stacks to rest on.
+Yama, a security module, or a container may refuse it. `watch` then uses the stacks that ranks take of themselves;
+`dump`, and `watch --no-probe`, have none.
 
 ## Fix
 Docker: `--cap-add=SYS_PTRACE`. Kubernetes: `SYS_PTRACE` in `securityContext.capabilities.add` of the container.
