@@ -138,7 +138,7 @@ def _own_stacks_note(look: _Look, ranks: list[RankEvidence]) -> Iterator[str]:
     own = {pid: stacks for pid, stacks in look.stacks.items() if stacks.source is StackSource.PROBE}
     if own and look.refused is not None:
         members = RankSet.of(seen.rank for seen in ranks if seen.worker.pid in own)
-        whose = f"ranks {members}" if members else "data workers"
+        whose = f"rank{'s' * (len(members) > 1)} {members}" if members else "data workers"
         age = max(stacks.age for stacks in own.values())
         yield (
             f"stacks of {whose} are those that the probe took inside of them, up to {age:.1f} s before: "

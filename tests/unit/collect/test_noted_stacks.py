@@ -121,7 +121,7 @@ def test_they_close_the_gap_and_say_where_they_come_from(tmp_path: Path) -> None
     assert found.gaps == ()
     (note,) = found.notes
     assert note == (
-        "stacks of ranks 0 are those that the probe took inside of them, up to 1.0 s before: "
+        "stacks of rank 0 are those that the probe took inside of them, up to 1.0 s before: "
         "py-spy may not attach: it is 3 (do this)"
     )
 
