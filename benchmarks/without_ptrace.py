@@ -313,17 +313,17 @@ def summary(results: Mapping[tuple[str, str], Told]) -> str:
         same = [told for told in ran if not difference(told, results.get((told.name, READ)))]
         proofs = [told.seconds for told in ran if told.deadlock == Deadlock.PROVEN.value]
         late = f", proofs after {min(proofs):g} to {max(proofs):g} s" if proofs else ""
-        said.append(f"{way}: the same in {len(same)} of {len(ran)}, proven {len(proofs)}{late}")
-    return "; ".join(said).capitalize() + "."
+        said.append(f"py-spy {way}: the same in {len(same)} of {len(ran)}, proven {len(proofs)}{late}")
+    return "; ".join(said) + "."
 
 
 def _healthy_summary(results: Mapping[tuple[str, str], Healthy]) -> str:
     alarms = [f"{done.kind} ({done.way}: {done.alarm})" for done in results.values() if done.alarm]
     ways = ", ".join(sorted({way for _, way in results}))
     return (
-        f"Unusual but healthy programs (tests/e2e/healthy, `--stall-after 8 --on-hang stop`) in the ways {ways}: "
+        f"Unusual but healthy programs (tests/e2e/healthy, `--stall-after 8 --on-hang stop`; ways: {ways}): "
         f"{len(results)} runs, {sum(done.slow for done in results.values())} called slow, as one rank was; false "
-        f"alarms: {', '.join(alarms) or 'none'}."
+        f"alarms: {', '.join(alarms) or 'none'}. What is only `possible` stops no job."
     )
 
 
