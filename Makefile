@@ -9,7 +9,7 @@ FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
-	healthy-runs dump-accuracy lint-history clean
+	healthy-runs dump-accuracy without-ptrace lint-history clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -26,6 +26,7 @@ help:
 	@echo "make lint-history REPOS=DIR  how many faults from public histories lint finds, in the clones in DIR"
 	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
+	@echo "make without-ptrace  is the verdict the same where py-spy is missing or refused (forty minutes; root)"
 	@echo "make dump-accuracy   how often dump is right of jobs that nobody wrapped (twenty minutes)"
 
 env: $(INSTALLED)
@@ -104,6 +105,10 @@ bench-dumps: env
 
 accuracy: env
 	$(BIN)/python -m benchmarks.accuracy
+
+# as root, with setcap: make without-ptrace, and ARGS=--healthy
+without-ptrace: env
+	$(BIN)/python -m benchmarks.without_ptrace $(ARGS)
 
 # judge what was kept again: make dump-accuracy ARGS=--replay
 dump-accuracy: env

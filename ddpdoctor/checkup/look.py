@@ -18,14 +18,12 @@ import psutil
 
 from ddpdoctor.checkup import launch_options
 from ddpdoctor.checkup.machine import Attempt, Machine, Resolution, Space, Torch
-from ddpdoctor.collect import pyspy
+from ddpdoctor.collect import pyspy, refusal
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.launch.environment import package_folders
 
 #: seconds that the resolver is given, and py-spy
 _RESOLVER, _PYSPY = 6.0, 8.0
-#: bit of CAP_SYS_PTRACE in CapEff (capabilities(7))
-_SYS_PTRACE = 19
 #: state of a listening socket in /proc/net/tcp
 _LISTEN = "0A"
 #: the container's limit and what it uses, of both versions of control groups
@@ -54,9 +52,9 @@ def look(command: tuple[str, ...], environ: Mapping[str, str], state_folder: Pat
         launch=launch,
         pyspy=_pyspy(),
         attach=_attach(),
-        yama=within(lambda: int((proc / "sys/kernel/yama/ptrace_scope").read_text()), None),
-        may_trace=within(lambda: _may_trace((proc / "self/status").read_text()), None),
-        container=_container(environ),
+        yama=within(refusal.yama, None),
+        may_trace=within(refusal.may_trace, None),
+        container=within(refusal.container, ""),
         shared_memory=_space(Path("/dev/shm")),
         open_files=resource.getrlimit(resource.RLIMIT_NOFILE),
         memory=_memory(),
@@ -109,17 +107,6 @@ def _run(command: list[str]) -> Attempt:
         return Attempt(False, error.strerror or str(error))
     lines = [line.strip() for line in (done.stdout if done.returncode == 0 else done.stderr).splitlines()]
     return Attempt(done.returncode == 0, next(filter(None, lines), f"exit status {done.returncode}")[:200])
-
-
-def _may_trace(status: str) -> bool:
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)", status, re.MULTILINE)
-    return bool(found and int(found[1], 16) >> _SYS_PTRACE & 1)
-
-
-def _container(environ: Mapping[str, str]) -> str:
-    if "KUBERNETES_SERVICE_HOST" in environ:
-        return "kubernetes"
-    return "docker" if any(within(Path(mark).exists, False) for mark in ("/.dockerenv", "/run/.containerenv")) else ""
 
 
 def _space(folder: Path) -> Space | None:

@@ -136,7 +136,7 @@ def _running() -> tuple[HostJob, ...]:
 
 def _called(name: str, found: Sequence[HostJob]) -> Iterable[HostJob]:
     """The job with this PID or name. Raises InputError."""
-    from ddpdoctor.collect import procfs
+    from ddpdoctor.collect import procfs, refusal
     from ddpdoctor.launch import host_jobs
 
     if not name.isdigit():
@@ -155,8 +155,10 @@ def _called(name: str, found: Sequence[HostJob]) -> Iterable[HostJob]:
         gone = "has ended" if state else "does not exist"
         raise InputError(f"process {name} {gone}", hint="if its job has ended, `ddpdoctor diagnose` reads what it left")
     if not _is_readable(int(name)):
-        remedy = f"`sudo ddpdoctor dump {name}`" if os.geteuid() else "it has capabilities that this shell lacks"
-        raise InputError(f"process {name} may not be looked into by this user", hint=remedy)
+        seen = refusal.circumstances(int(name))
+        obstacle = refusal.why(seen)
+        reason = f"process {name} may not be looked into: {obstacle.reason(seen)}"
+        raise InputError(reason, hint=obstacle.remedy(seen))
     raise InputError(
         f"process {name} belongs to no distributed job: neither it nor a process below it has RANK and WORLD_SIZE",
         hint=f"jobs on this host:\n{_listed(found)}" if found else "`ddpdoctor watch -- COMMAND` needs neither",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from ddpdoctor.collect import faulthandler, flight_recorder, procfs, pyspy
+from ddpdoctor.collect import faulthandler, flight_recorder, noted_stacks, procfs, pyspy
 from ddpdoctor.collect.capture import Capture, Gone, PartKind, Sample
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.collect.redact import redacted, redacted_command
@@ -16,8 +16,8 @@ from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
-from ddpdoctor.model.ranks import Rank, Role, Worker
-from ddpdoctor.model.stacks import Site, Stacks, StackSource
+from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
+from ddpdoctor.model.stacks import NotedStacks, Site, Stacks, StackSource
 from ddpdoctor.probe.page import HEARTBEAT_SECONDS
 
 T = TypeVar("T")
@@ -36,6 +36,8 @@ class _Look:
     gaps: tuple[Gap, ...]
     #: exits that no parent has told
     ended: Mapping[int, Exit]
+    #: why stacks that processes have taken of themselves are used; None if none are
+    refused: Gap | None = None
 
 
 def assemble(capture: Capture) -> Evidence:
@@ -56,6 +58,7 @@ def assemble(capture: Capture) -> Evidence:
         command=redacted_command(capture.command),
         versions=capture.versions,
         environment=capture.environment,
+        notes=tuple(_own_stacks_note(last, ranks)),
     )
 
 
@@ -79,16 +82,68 @@ def _look(sample: Sample) -> _Look:
         return found
 
     pages = decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data)))
-    return _Look(
+    look = _Look(
         time=sample.time,
         pages=pages,
         recorders=decoded(PartKind.RECORDER, Source.RECORDER, lambda data, _: flight_recorder.parse(data)),
-        stacks=decoded(PartKind.STACKS, Source.STACKS, lambda data, source: pyspy.parse(data, StackSource(source))),
+        stacks=decoded(PartKind.STACKS, Source.STACKS, _read_from_outside),
         processes=decoded(PartKind.PROCESS, Source.PROCESSES, lambda data, _: procfs.parse(data)),
         fatal=decoded(PartKind.FATAL, Source.FAULTHANDLER, lambda data, _: data),
         gaps=tuple(gaps),
         ended={gone.pid: _exit(gone, pages.get(gone.pid), sample.time) for gone in sample.gone},
     )
+    noted = decoded(PartKind.STACKS, Source.STACKS, _read_from_inside)
+    return _with_own_stacks(look, noted, sample.workers)
+
+
+def _read_from_outside(data: bytes, source: str) -> Stacks | None:
+    return None if source == StackSource.PROBE.value else pyspy.parse(data, StackSource(source))
+
+
+def _read_from_inside(data: bytes, source: str) -> NotedStacks | None:
+    return noted_stacks.parse(data) if source == StackSource.PROBE.value else None
+
+
+def _with_own_stacks(look: _Look, noted: Mapping[int, NotedStacks], workers: tuple[Worker, ...]) -> _Look:
+    """The look with the stacks that processes have taken of themselves, where they could not be read from outside and
+    still hold: a rank's are on its page, those of data workers and of ranks without a page are `noted`."""
+    noted = {**{pid: page.stacks for pid, page in look.pages.items() if page.stacks}, **noted}
+    stacks, processes = dict(look.stacks), dict(look.processes)
+    for pid, taken in noted.items():
+        if pid in stacks or pid in look.ended:
+            continue
+        process, page = processes.get(pid), look.pages.get(pid)
+        now = process.time if process else look.time
+        held = noted_stacks.believed(taken, process, now, revision=page.revision if page else None)
+        if held is not None:
+            stacks[pid] = held
+            if process is not None:
+                processes[pid] = noted_stacks.completed(process, taken, held)
+    return _without_closed_gaps(dataclasses.replace(look, stacks=stacks, processes=processes), workers)
+
+
+def _without_closed_gaps(look: _Look, workers: tuple[Worker, ...]) -> _Look:
+    """The look without the gaps of processes whose stacks are there all the same."""
+    seen = {worker.rank for worker in workers if worker.role is Role.RANK and worker.pid in look.stacks}
+    seen |= {page.rank for pid, page in look.pages.items() if pid in look.stacks}
+    if all(worker.pid in look.stacks for worker in workers if worker.role is Role.CHILD):
+        seen.add(None)  # gaps of children name no rank
+    closed = [gap for gap in look.gaps if gap.source is Source.STACKS and gap.rank in seen]
+    gaps = tuple(gap for gap in look.gaps if gap not in closed)
+    return dataclasses.replace(look, gaps=gaps, refused=next(iter(closed), None))
+
+
+def _own_stacks_note(look: _Look, ranks: list[RankEvidence]) -> Iterator[str]:
+    """Whose stacks were not read from outside, how old they are, and what to do about it."""
+    own = {pid: stacks for pid, stacks in look.stacks.items() if stacks.source is StackSource.PROBE}
+    if own and look.refused is not None:
+        members = RankSet.of(seen.rank for seen in ranks if seen.worker.pid in own)
+        whose = f"rank{'s' * (len(members) > 1)} {members}" if members else "data workers"
+        age = max(stacks.age for stacks in own.values())
+        yield (
+            f"stacks of {whose} are those that the probe took inside of them, up to {age:.1f} s before: "
+            f"{look.refused.reason}" + (f" ({look.refused.remedy})" if look.refused.remedy else "")
+        )
 
 
 def _no_later(told: Exit, last: _Look) -> Exit:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from ddpdoctor.collect import faulthandler, flight_recorder, missing_page, procfs, pyspy
+from ddpdoctor.collect import faulthandler, flight_recorder, missing_page, noted_stacks, procfs, pyspy
 from ddpdoctor.collect.capture import Gone, Part, PartKind, Sample
 from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.collect.holders import Holders
@@ -64,6 +64,8 @@ def take_sample(
         taken = _outcome(kind, worker, future, deadline)
         if isinstance(taken, Gap):
             gaps.append(taken)
+            if kind is PartKind.STACKS and (own := noted_stacks.fetch(run, worker.pid)):
+                parts.append(Part(kind, worker.pid, own, StackSource.PROBE.value))
         elif taken is not None:
             source = StackSource.PYSPY_NONBLOCKING.value if kind is PartKind.STACKS else ""
             parts.append(Part(kind, worker.pid, taken, source))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ddpdoctor.collect import noted_stacks
 from ddpdoctor.model.collectives import Call, Kind
 from ddpdoctor.model.progress import Counters, EndedThread, Ending, EndKind, Event, EventKind, LoaderCount, Page, Raised
 from ddpdoctor.model.ranks import Group, Rank
@@ -105,6 +106,7 @@ def decode_page(data: bytes) -> Page:
         recorder_socket=_text(identity, "recorder_socket"),
         group_timeout=_seconds(identity.get("group_timeout")),
         own_packages=_texts(identity.get("own_packages")),
+        stacks=noted_stacks.decode(raw.stacks, seen=raw.heartbeat),
     )
 
 

@@ -103,6 +103,15 @@ def _stat(stat: Path) -> tuple[str, float]:
     return fields[0], (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def _switches(status: Path) -> int | None:
+    """How often a thread has left its processor, willingly or not; proc_pid_status(5)."""
+    try:
+        counts = [int(line.split()[1]) for line in status.read_text().splitlines() if "_ctxt_switches:" in line]
+    except (OSError, IndexError, ValueError):
+        return None
+    return sum(counts) if len(counts) == 2 else None
+
+
 def _io_bytes(io: Path) -> int | None:
     try:
         values = dict(line.split(": ") for line in io.read_text().splitlines())
@@ -121,7 +130,10 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
                 call = of_task(task) if letter in ("S", "D") else NONE
                 what = call.name, call.descriptor, plain(call.path)
                 state = ThreadState(int(task.name), name, letter, _wchan(task), seconds, *what)
-                found.append((dataclasses.replace(state, io_bytes=_io_bytes(task / "io")), call))
+                counted = dataclasses.replace(
+                    state, io_bytes=_io_bytes(task / "io"), switches=_switches(task / "status")
+                )
+                found.append((counted, call))
     return found
 
 
@@ -173,7 +185,7 @@ def _descriptors(pid: int, folder: Path, asked: Collection[int | None], holders:
         for link in (*links[:MOST_DESCRIPTORS], *(x for x in links[MOST_DESCRIPTORS:] if int(x.name) in asked)):
             with contextlib.suppress(OSError):
                 target, local = plain(str(link.readlink())), ""
-                kind = _kind(target)
+                kind = kind_of(target)
                 if target.startswith("socket:["):
                     end = holders.socket_of(pid, target[8:-1])
                     target, local = (plain(end.target), end.local) if end else (target, "")
@@ -181,7 +193,8 @@ def _descriptors(pid: int, folder: Path, asked: Collection[int | None], holders:
     return tuple(found)
 
 
-def _kind(target: str) -> str:
+def kind_of(target: str) -> str:
+    """The `Descriptor.kind` of an open file, by what its link in /proc says."""
     if target.startswith("socket:"):
         return "socket"
     if target.startswith("pipe:"):

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ddpdoctor.collect import refusal
 from ddpdoctor.collect.redact import plain
+from ddpdoctor.collect.refusal import Refusal
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Role, Worker
@@ -24,6 +26,8 @@ DEADLINE = 4.0
 MOST_FRAMES = 512
 #: py-spy's message for a process that is not a Python interpreter
 _NO_PYTHON = "Failed to find python version"
+#: what helps against a py-spy that does not start
+REINSTALL = "pip install --force-reinstall py-spy"
 #: the values of locals that are read
 NUMBER = re.compile(r"-?\d{1,18}")
 CONSTANTS = {"None": None, "False": 0, "True": 1}
@@ -50,7 +54,7 @@ def fetch(
     """
     program = find()
     if program is None:
-        return _gap(worker, "py-spy is not installed", "pip install py-spy")
+        return _gap(worker, *Refusal.NO_PYSPY.value)
     command = [program, "dump", "--json", "--nonblocking", "--pid", str(worker.pid)]
     command += ["--native"] * native + ["--locals"] * (keep is not None)
     said = ""
@@ -67,14 +71,14 @@ def fetch(
         except subprocess.TimeoutExpired:
             return _gap(worker, f"py-spy gave no answer within {deadline:g} s")
         except OSError as error:
-            return _gap(worker, f"py-spy cannot be started: {error.strerror}", "pip install --force-reinstall py-spy")
+            return _gap(worker, f"py-spy cannot be started: {error.strerror}", REINSTALL)
         if done.returncode == 0 and done.stdout.lstrip().startswith(b"["):
             return keep(done.stdout) if keep else done.stdout
         said = done.stderr.decode(errors="replace")
         if _NO_PYTHON in said and _is_another_program(worker):
             return None
         if "ermission" in said:
-            return _gap(worker, "py-spy may not attach", remedy_for_denied_ptrace())
+            return _refused(worker)
     return _gap(worker, f"py-spy failed: {_last_line(said)}")
 
 
@@ -126,24 +130,11 @@ def _frame(frame: dict[str, Any]) -> Site:
     return Site(plain(str(frame.get("filename", "?"))), int(frame.get("line") or 0), plain(str(frame.get("name", "?"))))
 
 
-def remedy_for_denied_ptrace(root: Path = Path("/")) -> str:
-    """The remedy for a denied ptrace in this environment: Kubernetes, a container, Yama, or another user's process.
-
-    Yama modes: https://www.kernel.org/doc/Documentation/security/Yama.rst
-    """
-    if "KUBERNETES_SERVICE_HOST" in os.environ:
-        return "add SYS_PTRACE to securityContext.capabilities.add of the container"
-    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
-        return "start the container with --cap-add=SYS_PTRACE"
-    try:
-        mode = int((root / "proc/sys/kernel/yama/ptrace_scope").read_text())
-    except (OSError, ValueError):
-        mode = 0
-    if mode >= 2:
-        return f"kernel.yama.ptrace_scope is {mode}: run as root, or set it to 1 (sysctl kernel.yama.ptrace_scope=1)"
-    if mode == 1:
-        return "run the job under `ddpdoctor watch` with its probe, or as root: Yama admits only permitted tracers"
-    return "run ddpdoctor as the user who owns the job, or as root"
+def _refused(worker: Worker) -> Gap:
+    """The gap of a process that may not be read, with the reason and its remedy."""
+    seen = refusal.circumstances(worker.pid)
+    found = refusal.why(seen)
+    return _gap(worker, f"py-spy may not attach: {found.reason(seen)}", found.remedy(seen))
 
 
 def _last_line(text: str) -> str:

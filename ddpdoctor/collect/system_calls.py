@@ -64,12 +64,9 @@ NONE = SystemCall()
 def of_task(task: Path) -> SystemCall:
     """The call of one /proc/<pid>/task/<tid>."""
     try:
-        number, *arguments = (task / "syscall").read_text().split()
-        values = [int(argument, 16) for argument in arguments]
+        number, values = _words((task / "syscall").read_text())
     except (OSError, ValueError):
         return NONE
-    if number in _BY_DESCRIPTOR and values:
-        return SystemCall(_BY_DESCRIPTOR[number], values[0] & 0xFFFFFFFF)
     if number in _BY_PATH:
         name, place = _BY_PATH[number]
         return SystemCall(name, path=_path(task, values[place])) if len(values) > place else NONE
@@ -79,7 +76,29 @@ def of_task(task: Path) -> SystemCall:
         return SystemCall("wait4", child=values[place] if asked else None)
     if number == _FUTEX and len(values) > 2:
         return SystemCall("futex", mutex_owner=_mutex_owner(task, *values[:3]))
-    return NONE
+    return _on_descriptor(number, values)
+
+
+def of_line(line: str) -> SystemCall:
+    """The call that a line of /proc/<pid>/task/<tid>/syscall names, without what its pointers refer to."""
+    try:
+        number, values = _words(line)
+    except ValueError:
+        return NONE
+    if number in _BY_PATH:
+        return SystemCall(_BY_PATH[number][0])
+    return SystemCall("futex") if number == _FUTEX else _on_descriptor(number, values)
+
+
+def _words(line: str) -> tuple[str, list[int]]:
+    """The number of the call and its arguments. Raises ValueError for a thread that is running."""
+    number, *arguments = line.split()
+    return number, [int(argument, 16) for argument in arguments]
+
+
+def _on_descriptor(number: str, values: list[int]) -> SystemCall:
+    found = number in _BY_DESCRIPTOR and len(values) > 0
+    return SystemCall(_BY_DESCRIPTOR[number], values[0] & 0xFFFFFFFF) if found else NONE
 
 
 def _path(task: Path, address: int) -> str:

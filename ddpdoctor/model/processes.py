@@ -60,6 +60,8 @@ class ThreadState:
     unseen: str = ""
     #: bytes that it has read and written through system calls, for main threads only; None where the kernel hides it
     io_bytes: int | None = None
+    #: how often the kernel has taken it off its processor; None where the kernel does not count
+    switches: int | None = None
 
     @property
     def naps(self) -> bool:
@@ -67,6 +69,8 @@ class ThreadState:
         return self.wchan in _TIMED_SLEEPS
 
 
+#: kernel functions in which a pipe's reader waits for bytes and its writer for room (fs/pipe.c)
+_IN_PIPE = frozenset({"pipe_read", "anon_pipe_read", "pipe_write", "anon_pipe_write"})
 #: kernel functions in which nanosleep(2) and clock_nanosleep(2) wait (kernel/time/hrtimer.c)
 _TIMED_SLEEPS = frozenset({"hrtimer_nanosleep", "do_nanosleep", "common_nsleep"})
 
@@ -117,10 +121,15 @@ class ProcessState:
         return next((thread for thread in self.threads if thread.os_id == os_id), None)
 
     def io_since(self, earlier: ProcessState, os_id: int) -> int:
-        """Bytes that a thread read and wrote since `earlier`, 0 if that is not known."""
+        """Bytes that a thread read and wrote since `earlier`, 0 if that is not known.
+
+        At least 1 where the kernel hides how many they are, but shows that it has woken the thread inside of a pipe.
+        """
         before, now = earlier.thread(os_id), self.thread(os_id)
-        if before is None or now is None or before.io_bytes is None or now.io_bytes is None:
+        if before is None or now is None:
             return 0
+        if before.io_bytes is None or now.io_bytes is None:
+            return int(before.wchan == now.wchan and now.wchan in _IN_PIPE and before.switches != now.switches)
         return max(0, now.io_bytes - before.io_bytes)
 
 

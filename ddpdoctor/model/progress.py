@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.model.collectives import Call
 from ddpdoctor.model.ranks import Group, Rank
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import NotedStacks, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,8 @@ class Page:
     group_timeout: float | None = None
     #: installed packages that the process runs rather than uses: its trainer, where that was pip-installed
     own_packages: tuple[str, ...] = ()
+    #: the process's own stacks, taken when nothing else had been written for a while
+    stacks: NotedStacks | None = None
 
     @property
     def training_thread(self) -> int:

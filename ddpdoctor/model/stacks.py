@@ -40,6 +40,8 @@ class Thread:
     owns_gil: Observed = Observed.UNKNOWN
     #: what was kept of its frames' locals; only `dump` asks for them
     locals: tuple[Local, ...] = ()
+    #: of a stack that its own process took: whether the thread has not run since
+    rested: Observed = Observed.UNKNOWN
 
     def local(self, frame: int, name: str) -> Local | None:
         """The local of this name in the frame with this index, None if it was not kept."""
@@ -51,6 +53,8 @@ class StackSource(Enum):
 
     PYSPY = "py-spy"
     PYSPY_NONBLOCKING = "py-spy --nonblocking"
+    #: by a thread of the process itself, while nothing moved
+    PROBE = "probe"
     FAULTHANDLER = "faulthandler"
     #: gdb's py-bt, pystack
     DEBUGGER = "debugger"
@@ -64,7 +68,39 @@ class Stacks:
 
     source: StackSource
     threads: tuple[Thread, ...]
+    #: seconds since they were taken, if that was not at the time of the sample
+    age: float = 0.0
 
     def main(self) -> Thread | None:
         """The main thread, None if it has no Python frames (a stopped process, or one that is exiting)."""
         return next((t for t in self.threads if t.name == "MainThread"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class NotedThread:
+    """A thread as its own process described it."""
+
+    os_id: int
+    name: str
+    #: innermost first; the middle of a deep stack is left out
+    frames: tuple[Site, ...]
+    #: how often the kernel had taken it off its processor before the stack was taken, None if that is not known
+    switches: int | None = None
+    #: kernel function in which it slept, "" if the kernel did not say
+    wchan: str = ""
+    #: its line of /proc/<pid>/task/<tid>/syscall, "" if the kernel did not say
+    call: str = ""
+    #: what the first argument of that call is open on, if it is a file descriptor
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedStacks:
+    """The threads of a process as it described them itself."""
+
+    #: CLOCK_MONOTONIC seconds when they were taken, and when the process last found that it stood there still
+    time: float
+    seen: float
+    #: the page's revision at that time, None for a process without a page
+    revision: int | None
+    threads: tuple[NotedThread, ...]

@@ -17,7 +17,7 @@ from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-from . import call_sites, state
+from . import call_sites, state, thread_stacks
 from .transparent_hooks import drop_frame, without_hooks
 from .writer import PageWriter
 
@@ -297,6 +297,7 @@ def _watch_multiprocessing(create_page_late: Callable[[], None]) -> None:
         run = self.run
 
         def watched() -> None:
+            thread_stacks.start_in_worker()
             try:
                 run()
             except BaseException as error:

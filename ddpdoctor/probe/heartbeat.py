@@ -8,7 +8,7 @@ import ctypes
 import sys
 import time
 
-from . import exit_hooks, lock_files, state
+from . import exit_hooks, lock_files, state, thread_stacks
 from .page import HEARTBEAT_SECONDS
 from .writer import PageWriter
 
@@ -26,9 +26,11 @@ def start(page: PageWriter) -> None:
 def _beat(page: PageWriter) -> None:
     try:
         ctypes.CDLL(None).prctl(PR_SET_NAME, b"ddpdoctor", 0, 0, 0)
+        stacks = thread_stacks.OfRank(page)
         while state.page is page:
             page.beat()
             time.sleep(HEARTBEAT_SECONDS)
+            stacks.look()
             still = page.still() >= STILL
             exit_hooks.update_pending(page, _handled(), still, lock_files.polled_lock_files() if still else ())
             page.reap()

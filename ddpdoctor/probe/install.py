@@ -19,6 +19,7 @@ from . import (
     page_lifecycle,
     sharded_forwards,
     state,
+    thread_stacks,
     training,
     worker_exits,
 )
@@ -49,6 +50,7 @@ def install(run: str) -> None:
     sharded_forwards.install()
     framework_meetings.install()
     functional_collectives.install()
+    thread_stacks.start_before_page()
 
 
 def _forked() -> None:

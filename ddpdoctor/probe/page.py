@@ -5,7 +5,7 @@ locks. Nothing in it is ever freed; it consists of:
 
 - hot words: aligned 8-byte counters and clocks, each written by a single store, so never torn;
 - records (calls in flight, history): the record's number is at both ends, a torn record has two different numbers;
-- notes (identity, ending, exceptions being handled, lock files): length and CRC, then JSON;
+- notes (identity, ending, exceptions being handled, lock files, stacks): length and CRC, then JSON;
 - texts: an append-only log of JSON values (places, paths of calls, groups, names) that records refer to by offset,
   counted from 1.
 
@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 from .string_table import StringTable
 
 MAGIC = b"ddpdpage"
-VERSION = 1
+#: 2 has stacks at its end; pages of version 1 are read as well
+VERSION = 2
 HEAD = struct.Struct("=8sIIQ")
 
 #: seconds between two heartbeats
@@ -63,7 +64,11 @@ EVENTS, EVENT_ROWS = THREADS + THREAD_ROWS * THREAD_SIZE, 4096
 EVENT = struct.Struct("@QdqIIIIIiiiBB2xIQ")
 
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
-SIZE = TEXTS + TEXTS_SIZE
+#: the stacks that the process takes of itself while nothing moves
+STACKS, STACKS_SIZE = TEXTS + TEXTS_SIZE, 64 * 1024
+SIZE = STACKS + STACKS_SIZE
+#: version -> size of its pages; all have what they share at the same place
+_SIZES = {1: STACKS, VERSION: SIZE}
 
 #: what a call waits for: the values of the model's Kind, indexed by code
 KINDS = ("none", "all", "from_root", "to_root", "send", "recv", "wait", "store", "backward")
@@ -127,6 +132,8 @@ class RawPage(NamedTuple):
     communicating: tuple[int, ...]
     pending: list[Any]
     ending: dict[str, Any] | None
+    #: as `thread_stacks` describes them; None if none were taken, or the page's version has none
+    stacks: dict[str, Any] | None
 
 
 def peek(data: bytes) -> tuple[int, float, float]:
@@ -134,8 +141,8 @@ def peek(data: bytes) -> tuple[int, float, float]:
     if len(data) < PEEK_BYTES:
         raise ValueError(f"page is cut off after {len(data)} bytes")
     magic, version, size, _ = HEAD.unpack_from(data)
-    if magic != MAGIC or version != VERSION or size != SIZE:
-        raise ValueError("not a page of this version")
+    if magic != MAGIC or _SIZES.get(version) != size:
+        raise ValueError("not a page of a version that is known")
     revision: int
     revision, heartbeat, moved = struct.unpack_from("@Qdd", data, REVISION * 8)
     return revision, _clock(heartbeat), _clock(moved)
@@ -167,7 +174,8 @@ def read(data: bytes) -> RawPage:
     Torn records are left out (those of the history are counted as lost); memory is bounded by the page's size.
     """
     revision, heartbeat, moved = peek(data)
-    if len(data) < SIZE:
+    size = HEAD.unpack_from(data)[2]
+    if len(data) < size:
         raise ValueError(f"page is cut off after {len(data)} bytes")
     identity = _note(data, IDENTITY, IDENTITY_SIZE)
     if not isinstance(identity, dict):
@@ -177,6 +185,7 @@ def read(data: bytes) -> RawPage:
     events, lost = _events(data, texts)
     calls, communicating = _threads(data, texts)
     ending = _note(data, ENDING, ENDING_SIZE)
+    stacks = _note(data, STACKS, STACKS_SIZE) if size > STACKS else None
     return RawPage(
         identity=identity,
         revision=revision,
@@ -191,6 +200,7 @@ def read(data: bytes) -> RawPage:
         communicating=communicating,
         pending=read_pending(data),
         ending=ending if isinstance(ending, dict) else None,
+        stacks=stacks if isinstance(stacks, dict) else None,
     )
 
 

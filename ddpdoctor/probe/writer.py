@@ -48,12 +48,14 @@ class Operation(NamedTuple):
 class Slot:
     """One thread's row. Only its own thread writes it, except for the reaper, after the thread has ended."""
 
-    __slots__ = ("depth", "forward_group", "in_backward", "inside", "published", "row", "thread", "word")
+    __slots__ = ("depth", "forward_group", "ident", "in_backward", "inside", "published", "row", "thread", "word")
 
     def __init__(self, row: int, thread: int) -> None:
         self.row = page.THREADS + row * page.THREAD_SIZE
         self.word = self.row // 8
         self.thread = thread
+        #: Python's number of the thread that makes this row
+        self.ident = threading.get_ident()
         self.published = row < page.THREAD_ROWS
         self.depth = 0
         #: inside a communication call, whose inner calls are not recorded
@@ -235,6 +237,18 @@ class PageWriter:
     def pending(self, raised: list[Any]) -> None:
         """Write the exceptions that are being handled; not a movement."""
         self._note(page.PENDING, page.PENDING_SIZE, raised)
+
+    def stacks(self, stacks: dict[str, Any]) -> None:
+        """Write the stacks of this process; not a movement. Raises ValueError if they do not fit."""
+        self._note(page.STACKS, page.STACKS_SIZE, stacks)
+
+    def revision(self) -> int:
+        """The number of writes so far, those of the heartbeat aside."""
+        return int(self._words[page.REVISION])
+
+    def threads(self) -> dict[int, int]:
+        """Python's number of every thread with a row -> the kernel's."""
+        return {slot.ident: slot.thread for slot in tuple(self._slots.values())}
 
     def ending(self, ending: dict[str, Any]) -> None:
         self._note(page.ENDING, page.ENDING_SIZE, ending)

@@ -27,6 +27,7 @@ REGIONS = (
     layout.THREADS,
     layout.EVENTS,
     layout.TEXTS,
+    layout.STACKS,
 )
 
 
@@ -44,6 +45,8 @@ def sound_page() -> bytes:
         writer.enter(writer.slot(), operation, (site, 0), EVENT_KIND["call"])
         raised = {"type": "E", "message": "m", "time": 1.0, "frames": [["/job/a.py", 3, "f"]], "traceback": "t"}
         writer.pending([raised])
+        thread = {"id": 1, "name": "MainThread", "frames": [[0, 3, "f"]], "switches": 1}
+        writer.stacks({"time": 2.0, "revision": 1, "files": ["/job/a.py"], "threads": [thread]})
         writer.ending({"kind": "exception", "time": 2.0, "raised": raised})
         return path.read_bytes()
 

@@ -4,8 +4,7 @@
 py-spy, which reads the Python stacks of running processes, is installed and starts.
 
 ## Why it matters
-Without stacks a verdict rests on the ranks' own records and the Flight Recorder: less can be proven, and `watch
---no-probe` can say almost nothing.
+Without it `watch` uses the stacks that ranks take of themselves; `dump`, and `watch --no-probe`, can say little.
 
 ## Fix
     pip install --force-reinstall py-spy
@@ -19,6 +18,7 @@ from __future__ import annotations
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown
 from ddpdoctor.checkup.machine import Machine
+from ddpdoctor.collect import pyspy
 
 CHECK = Check("DD301", "py-spy-runs")
 
@@ -29,4 +29,4 @@ def judge(machine: Machine) -> Judgement:
         return unknown("py-spy was not tried")
     if tried.worked:
         return ok(f"{tried.said} runs")
-    return problem(f"py-spy does not run: {tried.said}", "pip install --force-reinstall py-spy")
+    return problem(f"py-spy does not run: {tried.said}", pyspy.REINSTALL)

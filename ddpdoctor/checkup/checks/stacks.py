@@ -5,8 +5,8 @@ py-spy can read the stacks of a process that allows it, as ranks do under `ddpdo
 of its own and reads its stacks.
 
 ## Why it matters
-A container without CAP_SYS_PTRACE, or a seccomp profile, refuses ptrace and process_vm_readv. A verdict then has no
-stacks to rest on.
+Yama, a security module, or a container may refuse it. `watch` then uses the stacks that ranks take of themselves;
+`dump`, and `watch --no-probe`, have none.
 
 ## Fix
 Docker: `--cap-add=SYS_PTRACE`. Kubernetes: `SYS_PTRACE` in `securityContext.capabilities.add` of the container.
@@ -23,13 +23,8 @@ from __future__ import annotations
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown
 from ddpdoctor.checkup.machine import Machine
-
-#: shows the reason in full
-PYSPY = "py-spy dump --pid $$"
-REMEDIES = {
-    "docker": "docker run --cap-add=SYS_PTRACE ...",
-    "kubernetes": "securityContext: {capabilities: {add: [SYS_PTRACE]}}",
-}
+from ddpdoctor.collect import refusal
+from ddpdoctor.collect.refusal import Circumstances
 
 CHECK = Check("DD302", "stacks-readable")
 
@@ -41,6 +36,5 @@ def judge(machine: Machine) -> Judgement:
     if tried.worked:
         return ok("py-spy reads the stacks of a process that allows it")
     said = f"py-spy cannot read the stacks of a process that allows it: {tried.said}"
-    if machine.may_trace:
-        return problem(said, f"sudo {PYSPY}")
-    return problem(said, REMEDIES.get(machine.container, f"sudo -E env PATH=$PATH {PYSPY}"))
+    seen = Circumstances(yama=machine.yama, may_trace=machine.may_trace, container=machine.container)
+    return problem(said, refusal.why(seen).remedy(seen))

@@ -23,6 +23,7 @@ from __future__ import annotations
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, ok, problem
 from ddpdoctor.checkup.machine import Machine
+from ddpdoctor.collect.refusal import Circumstances, Refusal
 
 CHECK = Check("DD303", "ptrace-scope-allows-watch")
 
@@ -34,7 +35,8 @@ def judge(machine: Machine) -> Judgement:
         return ok(f"kernel.yama.ptrace_scope is {machine.yama}, and CAP_SYS_PTRACE is there")
     if machine.yama <= 1:
         return ok(f"kernel.yama.ptrace_scope is {machine.yama}, which lets `watch` read the stacks of its ranks")
+    seen = Circumstances(yama=machine.yama)
     said = f"kernel.yama.ptrace_scope is {machine.yama}: stacks cannot be read"
     if machine.yama == 3:
-        return problem(f"{said} until the next boot with another value", "kernel.yama.ptrace_scope=1 in /etc/sysctl.d")
-    return problem(f"{said} without CAP_SYS_PTRACE", "sudo sysctl kernel.yama.ptrace_scope=1")
+        return problem(f"{said} until the next boot with another value", Refusal.YAMA_3.remedy(seen))
+    return problem(f"{said} without CAP_SYS_PTRACE", Refusal.YAMA_2.remedy(seen))

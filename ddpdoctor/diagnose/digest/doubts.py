@@ -13,6 +13,7 @@ class Doubt(Enum):
     #: from the stack, the kernel and the samples of the thread
     NO_STACK = "no stack confirms the wait"
     ANOTHER_STACK = "the stack does not confirm the wait"
+    RAN_SINCE = "its stack was taken before, and the thread has run since"
     ONE_SAMPLE = "only one sample was taken"
     MOVED = "the rank made progress between two samples"
     STOPPED = "the process is stopped and may continue"

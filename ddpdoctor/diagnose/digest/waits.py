@@ -19,7 +19,7 @@ from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Motion, ProcessState
 from ddpdoctor.model.ranks import Group, Rank, RankSet
-from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.model.stacks import Site, StackSource, Thread
 
 _NOBODY = RankSet()
 #: point-to-point operations whose handle a rank can wait for
@@ -293,7 +293,19 @@ def _doubt_of_thread(rank: RankEvidence, os_id: int, *, backward: bool) -> Doubt
         return Doubt.NO_STACK
     if not frames.waits_in_torch(thread, backward=False) and not backward:
         return Doubt.ANOTHER_STACK
-    return _doubt_of_motion(rank) or _doubt_of_state(rank.process, os_id) or _doubt_of_load(rank, backward=backward)
+    return (
+        _doubt_of_age(rank, thread)
+        or _doubt_of_motion(rank)
+        or _doubt_of_state(rank.process, os_id)
+        or _doubt_of_load(rank, backward=backward)
+    )
+
+
+def _doubt_of_age(rank: RankEvidence, thread: Thread) -> Doubt | None:
+    """A stack that the process took itself, earlier, holds only for a thread that has not run since
+    (collect/noted_stacks.py)."""
+    own = rank.stacks is not None and rank.stacks.source is StackSource.PROBE
+    return Doubt.RAN_SINCE if own and thread.rested is not Observed.YES else None
 
 
 def _doubt_of_motion(rank: RankEvidence) -> Doubt | None:

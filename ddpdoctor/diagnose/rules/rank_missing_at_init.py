@@ -54,17 +54,20 @@ def _initialised(facts: Facts, rank: int) -> bool:
 
 def _diagnosis(facts: Facts, inside: RankSet, missing: RankSet) -> Diagnosis:
     unseen = RankSet.of(rank for rank in missing if facts.states[rank].activity is Activity.UNSEEN)
+    # it may import or unpack something, and nothing would show it
+    blind = any(seen.stacks is None for seen in facts.evidence.ranks if seen.rank in missing and seen.exit is None)
     who = wording.ranks(missing)
     site = next((s.site for rank in missing if (s := facts.states[rank]).site), None)
-    doing = (
-        f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no visible process"
-        if unseen
-        else f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
-    )
+    if unseen:
+        doing = f"{wording.ranks(unseen)} {wording.verb(unseen, 'has', 'have')} no visible process"
+    elif site is None:
+        doing = f"nothing shows where {wording.verb(missing, 'it is', 'they are')}"
+    else:
+        doing = f"{who} {wording.verb(missing, 'is', 'are')} at {wording.place(site)}"
     return diagnosis(
         RANK_MISSING_AT_INIT,
         inside,
-        confidence=Confidence.LIKELY,
+        confidence=Confidence.POSSIBLE if blind else Confidence.LIKELY,
         culprits=missing,
         summary=(
             f"{wording.ranks(inside)} {wording.verb(inside, 'waits', 'wait')} in init_process_group for {who}: {doing}"

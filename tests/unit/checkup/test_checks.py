@@ -57,6 +57,7 @@ FAULTS: list[tuple[str, dict[str, Any], State, str, str]] = [
     ),
     ("DD302", {"attach": Attempt(False, "denied"), "container": "kubernetes"}, State.PROBLEM, "denied", "SYS_PTRACE"),
     ("DD302", {"attach": Attempt(False, "denied")}, State.PROBLEM, "denied", "sudo -E"),
+    ("DD302", {"attach": Attempt(False, "denied"), "yama": 2}, State.PROBLEM, "denied", "sysctl"),
     ("DD302", {"attach": None}, State.UNKNOWN, "not installed", ""),
     ("DD303", {"yama": 2}, State.PROBLEM, "ptrace_scope is 2", "sysctl kernel.yama.ptrace_scope=1"),
     ("DD303", {"yama": 2, "may_trace": True}, State.OK, "CAP_SYS_PTRACE", ""),

@@ -89,29 +89,6 @@ def test_what_takes_too_long_is_a_gap(tmp_path: Path, monkeypatch: pytest.Monkey
     assert gap.reason == "py-spy gave no answer within 0.2 s"
 
 
-@pytest.mark.parametrize(
-    ("files", "environ", "said"),
-    [
-        ({}, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "securityContext"),
-        ({".dockerenv": ""}, {}, "--cap-add=SYS_PTRACE"),
-        ({"run/.containerenv": ""}, {}, "--cap-add=SYS_PTRACE"),
-        ({"proc/sys/kernel/yama/ptrace_scope": "3\n"}, {}, "ptrace_scope is 3"),
-        ({"proc/sys/kernel/yama/ptrace_scope": "1\n"}, {}, "Yama admits only"),
-        ({}, {}, "user who owns the job"),
-    ],
-)
-def test_the_remedy_for_a_refusal_fits_the_place(
-    files: dict[str, str], environ: dict[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert said in pyspy.remedy_for_denied_ptrace(tmp_path)
-
-
 @pytest.mark.parametrize("data", [b"", b"{}", b'[{"frames": 3}]', b"[{}]", b"\xff"])
 def test_what_is_no_dump(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):

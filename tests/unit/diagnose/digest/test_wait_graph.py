@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.digest import wait_graph
+from ddpdoctor.diagnose.digest.doubts import Doubt
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import ThreadState
 from ddpdoctor.model.ranks import Rank
-from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.model.stacks import Site, StackSource, Thread
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing, c10d, job
 
@@ -188,3 +189,18 @@ def test_a_user_frame_below_the_call_is_no_wait() -> None:
 def test_only_gloo_is_proven() -> None:
     evidence = job([Doing([AT.all("barrier", 3)]), Doing([AT.all("all_reduce", 4)])], backend="nccl")
     assert proven(evidence) == ()
+
+
+@pytest.mark.parametrize("rested", list(Observed))
+def test_a_stack_that_the_rank_took_itself_proves_only_if_the_thread_has_not_run_since(rested: Observed) -> None:
+    def taken_before(seen: RankEvidence) -> RankEvidence:
+        assert seen.stacks is not None
+        threads = tuple(replace(thread, rested=rested) for thread in seen.stacks.threads)
+        return replace(seen, stacks=replace(seen.stacks, source=StackSource.PROBE, threads=threads, age=2.0))
+
+    ring = change(job([Doing([AT.recv(3, 1)]), Doing([AT.recv(3, 0)])]), 1, taken_before)
+    graph = wait_graph.build(ring)
+    assert graph.stuck.members == ((0, 1) if rested is Observed.YES else ())
+    assert graph.doubts == ({} if rested is Observed.YES else {1: Doubt.RAN_SINCE})
+    # the wait itself is seen all the same
+    assert graph.main_wait(Rank(1)) is not None
