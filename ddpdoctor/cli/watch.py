@@ -18,7 +18,8 @@ import ddpdoctor
 from ddpdoctor.cli import duration, output_paths
 from ddpdoctor.cli.background_lint import BackgroundLint
 from ddpdoctor.cli.console import Console
-from ddpdoctor.config import OnHang, WatchConfig
+from ddpdoctor.cli.live_display import LiveDisplay
+from ddpdoctor.config import Live, OnHang, WatchConfig
 from ddpdoctor.errors import UsageError
 
 _EPILOG = """examples:
@@ -76,7 +77,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="QUIT",
         help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
     )
-    parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
+    parser.add_argument(
+        "--quiet", action="store_true", help="print no start line and no end line, and show no line of the running job"
+    )
+    parser.add_argument(
+        "--live",
+        action="store_const",
+        const=Live.TABLE.value,
+        default=Live.LINE.value,
+        help="on a terminal: a table of the ranks below the job's output, in place of one line",
+    )
+    parser.add_argument(
+        "--no-live", action="store_const", const=Live.OFF.value, dest="live", help="on a terminal: neither of them"
+    )
     # the opposites, for who set one of them elsewhere
     for option, attribute in (("native", "native"), ("lint", "lint"), ("quiet", "quiet")):
         parser.add_argument(f"--no-{option}", action="store_false", dest=attribute, help=argparse.SUPPRESS)
@@ -129,7 +142,11 @@ def run(args: argparse.Namespace) -> int:
         )
         prelint.wait()
         started, wall = time.monotonic(), time.time()
-        with Job(config.command, {**environ, **planned.set}, look_on=config.dump_signal) as job:
+        with (
+            LiveDisplay(config, sys.stderr, environ) as display,
+            Job(config.command, {**environ, **planned.set}, look_on=config.dump_signal) as job,
+        ):
+            job.before_suspension = display.close
             console.started(config, torch, planned.set)
             follower = None
             try:
@@ -152,7 +169,9 @@ def run(args: argparse.Namespace) -> int:
                 if follower is not None:
                     follower.tick()
                 prelint.tick()
+                display.tick(follower.seen() if follower is not None else None)
                 job.sleep(_TICK)
+            display.close()
             status = job.poll() or 0
             return status if follower is None else follower.finish(status)
 
@@ -194,9 +213,18 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         native=args.native,
         probe=not args.no_probe,
         quiet=args.quiet,
+        live=_live(args.live),
         dump_signal=_dump_signal(args.dump_signal),
         lint=args.lint,
     )
+
+
+def _live(text: str) -> Live:
+    """Raises UsageError for a word of a variable or a file that means nothing."""
+    try:
+        return Live(text)
+    except ValueError:
+        raise UsageError(f"live = {text}: it is none of {', '.join(live.value for live in Live)}") from None
 
 
 def _notify_url(text: str | None) -> str:

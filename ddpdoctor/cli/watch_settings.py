@@ -65,6 +65,7 @@ SETTINGS = (
     Setting("no-probe", False),
     Setting("lint", False),
     Setting("quiet", False),
+    Setting("live", "line"),
     Setting("json", None, project="nothing"),
     Setting("html", None, project="nothing"),
     Setting("bundle", None, project="nothing"),
