@@ -7,13 +7,15 @@ import signal
 import time
 from collections.abc import Mapping
 from types import FrameType, TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ddpdoctor.cli import live_view, options, terminal_strip
 from ddpdoctor.cli.terminal_strip import TerminalStrip
 from ddpdoctor.config import Live, WatchConfig
-from ddpdoctor.observe.watcher import Seen
 from ddpdoctor.report.terminal_text import Screen
+
+if TYPE_CHECKING:
+    from ddpdoctor.observe.watcher import Seen
 
 #: rows of the table at most, and the part of the terminal that it may take
 _TABLE_ROWS, _TABLE_PART = 8, 4
@@ -34,16 +36,16 @@ class LiveDisplay:
             self._strip = TerminalStrip(stream, self._rows)
 
     def __enter__(self) -> LiveDisplay:
+        self._previous = signal.getsignal(signal.SIGWINCH)
         if self._strip is not None:
             # a handler, so that another size of the terminal is seen at once and not at the next tick
-            self._previous = signal.signal(signal.SIGWINCH, _wake)
+            signal.signal(signal.SIGWINCH, _wake)
             self._strip.prepare()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-        if self._strip is not None:
-            signal.signal(signal.SIGWINCH, self._previous)
+        signal.signal(signal.SIGWINCH, self._previous)
 
     def tick(self, seen: Seen | None) -> None:
         """Show what is known now; nothing of a job that is not watched any more."""
@@ -52,13 +54,21 @@ class LiveDisplay:
         if seen is None:
             self._strip.close()
             return
-        self._strip.prepare()
-        now = time.monotonic()
-        screen = Screen(self._strip.columns, self._screen.color, self._screen.unicode)
-        if screen.width and self._rows == 1:
-            self._strip.show([live_view.line(seen, now - self._started, now, screen)])
-        elif screen.width:
-            self._strip.show(live_view.table(seen, now - self._started, now, screen, self._rows))
+        try:
+            self._strip.prepare()
+            self._strip.show(self._drawn(seen, time.monotonic(), self._strip.columns))
+        except Exception:  # noqa: BLE001 - boundary: what is shown beside a job does not touch it
+            self._strip.close()
+            self._strip = None
+
+    def _drawn(self, seen: Seen, now: float, width: int) -> list[str]:
+        """The rows; none if the terminal has no room for them."""
+        screen = Screen(width, self._screen.color, self._screen.unicode)
+        if not width:
+            return []
+        if self._rows == 1:
+            return [live_view.line(seen, now - self._started, now, screen)]
+        return live_view.table(seen, now - self._started, now, screen, self._rows)
 
     def close(self) -> None:
         """Give the terminal back whole."""

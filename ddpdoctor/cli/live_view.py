@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.observe.pace import NOTICED, Head
-from ddpdoctor.observe.watcher import Seen
 from ddpdoctor.report.terminal_text import Screen, Tint, columns, pad
+
+if TYPE_CHECKING:
+    from ddpdoctor.observe.watcher import Seen
 
 _NAME = "ddpdoctor"
 

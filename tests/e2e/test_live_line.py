@@ -20,7 +20,7 @@ import pytest
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: apt-get install tmux")
 
 #: seconds after which what does not happen will not: many times what a busy machine needs
-PATIENCE = 300.0
+PATIENCE = 120.0
 ROOT = Path(__file__).parents[2]
 
 #: lines of all lengths, as fast as a terminal takes them for a while, with bars that return to the line's start; each
@@ -65,7 +65,7 @@ class Tmux:
 
     def __init__(self, folder: Path, width: int, height: int, environ: dict[str, str]) -> None:
         self._name = f"ddpdoctor-test-{os.getpid()}-{folder.name}"
-        self._environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT), "PS1": "$ "}
+        self._environ = {**os.environ, **environ, "PYTHONPATH": str(ROOT)}
         shell = "bash --norc --noprofile"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), shell)
         self._tmux("set-option", "-g", "history-limit", "50000")
@@ -126,9 +126,13 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Tmux]:
     width = request.getfixturevalue("width") if "width" in request.fixturenames else 100
     color = "color" not in request.fixturenames or request.getfixturevalue("color")
     terminal = Tmux(tmp_path, width, 30, {} if color else {"NO_COLOR": "1"})
-    terminal.wait_for(r"\$")
-    yield terminal
-    terminal.close()
+    try:
+        terminal.wait_for("[$#]")
+        terminal.type("PS1='$ '", "Enter")
+        terminal.wait_for(r"\n\$")
+        yield terminal
+    finally:
+        terminal.close()
 
 
 def watch(*arguments: str) -> tuple[str, ...]:
@@ -145,14 +149,14 @@ def said_by_the_job(number: int) -> list[str]:
     return [f"<{i}>" + "x" * (i % 150) for i in range(number)]
 
 
-def check_everything(lines: list[str], *, killed: bool = False) -> None:
+def check_everything(lines: list[str]) -> None:
     """The job's lines are whole, in order and once, and what is between them is ours or the shell's, line by line."""
     number = int(next(line for line in lines if line.startswith("said ")).split()[1])
     ours = [line for line in lines if not line.startswith("<")]
     assert [line for line in lines if line.startswith("<")] == said_by_the_job(number)
-    known = r"\$.*|said \d+|ddpdoctor: (watching|the job ended) .*|ended with \d+|.*Killed.*|"
+    known = r"\$.*|said \d+|ddpdoctor: (watching|the job ended) .*|ended with \d+|"
     assert [line for line in ours if not re.fullmatch(known, line)] == []
-    assert killed or sum(line.startswith("ddpdoctor: ") for line in ours) == 2
+    assert sum(line.startswith("ddpdoctor: ") for line in ours) == 2
 
 
 @pytest.mark.parametrize("look", ["line", "--live"])
@@ -175,12 +179,11 @@ def test_a_killed_watch_leaves_nothing_either(terminal: Tmux, tmp_path: Path) ->
     terminal.wait_for("no rank yet")
     (watcher,) = terminal.pane().children()
     watcher.send_signal(signal.SIGKILL)
-    terminal.wait_for("ended with 137")
     terminal.wait_for(r"said \d+")
     terminal.type("", "Enter")
-    time.sleep(0.5)
     lines = terminal.everything()
     assert not any("no rank yet" in line for line in lines)
+    assert any("ended with 137" in line for line in lines)
     # the shell's own lines come while the job still writes
     number = int(next(line for line in lines if "said " in line).rpartition("said ")[2])
     assert [line.replace("$ ", "") for line in lines if "<" in line] == said_by_the_job(number)
@@ -209,7 +212,7 @@ def test_ctrl_z_and_fg(terminal: Tmux, tmp_path: Path) -> None:
     assert "no rank yet" not in terminal.wait_for(r"Stopped[\s\S]*\$ ?\n?")
     terminal.type("fg", "Enter")
     terminal.wait_for("no rank yet")
-    terminal.wait_for("ended with 0")
+    terminal.wait_for("the job ended")
     lines = terminal.everything()
     assert not any("no rank yet" in line for line in lines)
     number = int(next(line for line in lines if line.startswith("said ")).split()[1])
@@ -218,7 +221,7 @@ def test_ctrl_z_and_fg(terminal: Tmux, tmp_path: Path) -> None:
 
 def test_a_watch_in_the_background_draws_nothing(terminal: Tmux, tmp_path: Path) -> None:
     terminal.type("clear; " + shlex.join(watch("--", *chatty(tmp_path, 4))) + " & wait; echo ended with $?", "Enter")
-    terminal.wait_for("<100>")
+    terminal.wait_for(r"<\d+>")
     deadline = time.monotonic() + PATIENCE
     while "ended with" not in (screen := terminal.screen()):
         assert "ddpdoctor │" not in screen
