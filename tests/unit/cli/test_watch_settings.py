@@ -10,6 +10,7 @@ import pytest
 
 from ddpdoctor.cli import main, options, watch, watch_settings
 from ddpdoctor.errors import UsageError
+from ddpdoctor.launch.environment import TorchVersion, plan
 
 
 def _project(folder: Path, *lines: str) -> Path:
@@ -64,6 +65,22 @@ def test_every_setting_is_an_option_with_the_same_default() -> None:
 def test_what_a_project_cannot_say(line: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
         watch_settings.resolve({}, _project(tmp_path, line))
+
+
+def test_a_variable_that_is_no_setting() -> None:
+    with pytest.raises(UsageError, match="there is no variable DDPDOCTOR_STAL_AFTER") as raised:
+        watch_settings.resolve({"DDPDOCTOR_STAL_AFTER": "7m"}, Path("/"))
+    assert raised.value.hint == "did you mean DDPDOCTOR_STALL_AFTER?"
+
+
+def test_what_watch_sets_for_the_ranks_is_no_setting() -> None:
+    """`watch` inside of a watched job, as a launcher's script may start it."""
+    planned = plan({}, TorchVersion(None), run=Path("/run/d"), watch_pid=42, group_timeout=90.0).set
+    ours = {name for name in planned if "DDPDOCTOR" in name}
+    assert ours == {"_DDPDOCTOR_RUN", "_DDPDOCTOR_WATCH_PID", "_DDPDOCTOR_GROUP_TIMEOUT"}
+    found = watch_settings.resolve(planned, Path("/"))
+    assert {one.origin for one in found} == {"default"}
+    assert not ours & {setting.variable for setting in watch_settings.SETTINGS}
 
 
 def test_a_variable_that_is_neither_true_nor_false() -> None:
