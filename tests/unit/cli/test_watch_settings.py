@@ -41,6 +41,34 @@ def test_options_come_before_everything(tmp_path: Path) -> None:
     assert (args.stall_after, args.quiet, args.no_probe, args.json) == ("1m", False, True, Path("a.json"))
 
 
+@pytest.mark.parametrize(
+    ("environ", "typed", "live"),
+    [
+        ({}, (), "line"),
+        ({}, ("--live",), "table"),
+        ({}, ("--no-live",), "off"),
+        ({"DDPDOCTOR_LIVE": "off"}, (), "off"),
+        ({"DDPDOCTOR_LIVE": "off"}, ("--live",), "table"),
+    ],
+)
+def test_what_is_shown_of_a_running_job(
+    environ: dict[str, str], typed: tuple[str, ...], live: str, tmp_path: Path
+) -> None:
+    parser = main.parser_of("watch")
+    parser.set_defaults(**watch_settings.defaults(environ, tmp_path))
+    assert options.parse(parser, list(typed)).live == live
+
+
+def test_a_word_that_means_nothing_is_said_before_the_job_starts(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DDPDOCTOR_LIVE", "tabel")
+    assert main.main(["watch", "--", sys.executable, "-c", "print('started')"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "live = tabel: it is none of line, table, off" in err
+
+
 def test_every_setting_is_an_option_with_the_same_default() -> None:
     parser = main.parser_of("watch")
     for setting in watch_settings.SETTINGS:
