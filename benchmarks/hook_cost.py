@@ -31,8 +31,8 @@ def main() -> int:
         environment = {
             **os.environ,
             "OMP_NUM_THREADS": "1",
-            "DDPDOCTOR_RUN": run,
-            "DDPDOCTOR_WATCH_PID": str(os.getpid()),
+            "_DDPDOCTOR_RUN": run,
+            "_DDPDOCTOR_WATCH_PID": str(os.getpid()),
             "PYTHONPATH": str(ROOT / "ddpdoctor" / "probe" / "plugin"),
         }
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

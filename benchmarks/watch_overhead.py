@@ -93,7 +93,7 @@ class Watch:
         self._states = {False: (without, steps), True: (self._now(), dict(self._after_step))}
         if any(hooked is torchs for hooked, torchs in zip(self._states[True][0], without, strict=True)):
             raise RuntimeError("the probe has left one of torch's functions as it was: this would compare equals")
-        self._supervisor = int(os.environ["DDPDOCTOR_WATCH_PID"])
+        self._supervisor = int(os.environ["_DDPDOCTOR_WATCH_PID"])
 
     def _now(self) -> list[Any]:
         return [vars(owner)[name] for owner, name in self._places]

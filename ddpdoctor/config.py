@@ -14,6 +14,14 @@ class OnHang(Enum):
     COMMAND = "command"
 
 
+class Live(Enum):
+    """What is shown of a running job on a terminal."""
+
+    LINE = "line"
+    TABLE = "table"
+    OFF = "off"
+
+
 @dataclass(frozen=True, slots=True)
 class WatchConfig:
     command: tuple[str, ...]
@@ -35,6 +43,7 @@ class WatchConfig:
     native: bool = False
     probe: bool = True
     quiet: bool = False
+    live: Live = Live.LINE
     #: inspects the job like SIGQUIT
     dump_signal: signal.Signals = signal.SIGQUIT
     #: lint the script before the job starts

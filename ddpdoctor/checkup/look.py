@@ -3,10 +3,12 @@ store of a job that runs."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import resource
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from ddpdoctor.checkup import launch_options
-from ddpdoctor.checkup.machine import Attempt, Machine, Resolution, Space, Torch
+from ddpdoctor.checkup.machine import Attempt, Clock, Machine, Resolution, Space, Torch
 from ddpdoctor.collect import pyspy, refusal
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.launch.environment import package_folders
@@ -31,6 +33,8 @@ _MEMORY = (
     ("memory.max", "memory.current"),
     ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
 )
+#: the beginning of struct timex: modes, offset, freq, maxerror and esterror in microseconds, status; and its STA_UNSYNC
+_TIMEX, _UNSYNCHRONISED = struct.Struct("@Illlli"), 0x40
 #: allows any process to attach, as the probe allows `watch`, and waits
 _PATIENT = """
 import ctypes, time
@@ -62,6 +66,7 @@ def look(command: tuple[str, ...], environ: Mapping[str, str], state_folder: Pat
         driver=within(lambda: _driver((proc / "driver/nvidia/version").read_text()), ""),
         gpus=_gpus(environ),
         iommu=within(lambda: any(Path("/sys/class/iommu").iterdir()), None),
+        clock=within(_clock, None),
         interfaces={name: tuple(a.address for a in found) for name, found in psutil.net_if_addrs().items()},
         listening=within(_listening, None),
         master=_resolve(launch.master_address, _forward) if launch.master_address else None,
@@ -181,6 +186,15 @@ def _gpus(environ: Mapping[str, str]) -> int:
     if visible is None:
         return there
     return min(there, len([one for one in visible.split(",") if one.strip() not in ("", "-1")]))
+
+
+def _clock() -> Clock | None:
+    """adjtimex(2) with nothing to set, which needs no rights."""
+    told = ctypes.create_string_buffer(512)
+    if ctypes.CDLL(None).adjtimex(told) < 0:
+        return None
+    _, _, _, most, _, status = _TIMEX.unpack_from(told)
+    return Clock(not status & _UNSYNCHRONISED, most / 1e6)
 
 
 def _listening() -> frozenset[int]:

@@ -35,6 +35,14 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """What the kernel says of the clock: whether something keeps it in step, and its largest error in seconds."""
+
+    synchronised: bool
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """What a launch command says of the job; None or "" for what it leaves open."""
 
@@ -82,6 +90,7 @@ class Machine:
     gpus: int = 0
     #: an I/O memory management unit is on
     iommu: bool | None = None
+    clock: Clock | None = None
     #: names of network interfaces -> their addresses
     interfaces: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: TCP ports on which somebody listens here

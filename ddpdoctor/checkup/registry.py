@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.checks import (
     backend,
+    clock,
     evidence_folder,
     interfaces,
     known_bad,
@@ -56,6 +57,7 @@ CHECKS = tuple(
         timeouts,
         evidence_folder,
         peer_to_peer,
+        clock,
     )
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections import Counter
@@ -34,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "ddpdoctor check [options] [-- COMMAND...]"
     parser.epilog = _EPILOG
     parser.add_argument("-v", "--verbose", action="store_true", help="also show the checks that found nothing")
-    parser.add_argument("--json", metavar="FILE", help="write all results as JSON to FILE; `-` for stdout, alone")
+    forms.add_json(parser, "all results")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
@@ -44,14 +43,11 @@ def run(args: argparse.Namespace) -> ExitCode:
 
     machine = look.look(getattr(args, "command", None) or (), os.environ, state_folder())
     results = registry.judge_all(machine)
-    if args.json:
-        forms.write(args.json, _json(results))
-    if args.json != forms.STDOUT:
-        sys.stdout.write(_text(results, verbose=args.verbose))
+    forms.tell(args, _told(results), _text(results, verbose=args.verbose))
     return ExitCode.FOUND if any(judged.state is State.PROBLEM for _, judged in results) else ExitCode.OK
 
 
-def _json(results: Sequence[tuple[Check, Judgement]]) -> str:
+def _told(results: Sequence[tuple[Check, Judgement]]) -> object:
     listed = [
         {
             "code": check.code,
@@ -62,7 +58,7 @@ def _json(results: Sequence[tuple[Check, Judgement]]) -> str:
         }
         for check, judged in results
     ]
-    return json.dumps({"schema": SCHEMA, "checks": listed}, indent=2, ensure_ascii=False) + "\n"
+    return {"schema": SCHEMA, "checks": listed}
 
 
 def _text(results: Sequence[tuple[Check, Judgement]], *, verbose: bool) -> str:

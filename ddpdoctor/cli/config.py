@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 from pathlib import Path
 
 from ddpdoctor.cli import forms
@@ -28,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "ddpdoctor config show [options]"
     parser.epilog = _EPILOG
     parser.add_argument("action", choices=["show"], help="show: print every setting")
-    parser.add_argument("--json", metavar="FILE", help="write the settings as JSON to FILE; `-` for stdout, alone")
+    forms.add_json(parser, "the settings")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
@@ -36,15 +34,12 @@ def run(args: argparse.Namespace) -> ExitCode:
     from ddpdoctor.cli.watch_settings import resolve
 
     found = resolve(os.environ, Path.cwd())
-    if args.json:
-        told = {
-            "schema": "ddpdoctor.config/1",
-            "watch": {one.setting.name: {"value": one.shown(), "origin": one.origin} for one in found},
-        }
-        forms.write(args.json, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-    if args.json != forms.STDOUT:
-        names = max(len(one.setting.name) for one in found)
-        values = max(len(one.shown()) for one in found)
-        lines = [f"{one.setting.name:<{names}}  {one.shown():<{values}}  {one.origin}\n" for one in found]
-        sys.stdout.write("".join(lines))
+    told = {
+        "schema": "ddpdoctor.config/1",
+        "watch": {one.setting.name: {"value": one.shown(), "origin": one.origin} for one in found},
+    }
+    names = max(len(one.setting.name) for one in found)
+    values = max(len(one.shown()) for one in found)
+    lines = [f"{one.setting.name:<{names}}  {one.shown():<{values}}  {one.origin}\n" for one in found]
+    forms.tell(args, told, "".join(lines))
     return ExitCode.OK

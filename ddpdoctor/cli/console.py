@@ -13,7 +13,7 @@ from ddpdoctor.config import WatchConfig
 from ddpdoctor.model.report import Report
 
 #: set for the probe, and covered by "probe on"
-_COVERED = frozenset({"PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT"})
+_COVERED = frozenset({"PYTHONPATH", "_DDPDOCTOR_RUN", "_DDPDOCTOR_WATCH_PID", "_DDPDOCTOR_GROUP_TIMEOUT"})
 
 
 class Console:
@@ -55,7 +55,7 @@ class Console:
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:
         """Whether the probe is on: torch loads it from 2.5 on, unless its plug-ins are turned off."""
-        if "DDPDOCTOR_RUN" not in planned:
+        if "_DDPDOCTOR_RUN" not in planned:
             return "no probe"
         if self._environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
             return "no probe: TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns it off"

@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", nargs="?", const="-", help="also write the report as JSON to FILE; alone: to stdout"
     )
+    parser.add_argument("--html", metavar="FILE", help="also write the report as one HTML page to FILE; `-` for stdout")
     parser.add_argument("--bundle", metavar="DIR", type=Path, help="keep the evidence in DIR, for `ddpdoctor diagnose`")
     parser.add_argument(
         "--shared",
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     seconds = _MOMENT if args.wait is None else duration.parse(args.wait, "--wait")
     _check_output(args)
     jobs = _wanted(args)
-    if len(jobs) > 1 and (args.json or args.bundle or args.format != "text"):
+    if len(jobs) > 1 and (args.json or args.html or args.bundle or args.format != "text"):
         raise UsageError(f"one report only: {len(jobs)} jobs are meant", hint="name one by its PID")
     if args.follow:
         return _follow(jobs, args, seconds)
@@ -105,6 +106,8 @@ def _check_output(args: argparse.Namespace) -> None:
         if args.json.isdigit():
             raise UsageError(f"--json {args.json}: a number is no file", hint=f"`ddpdoctor dump {args.json} --json`")
         output_paths.check_file(Path(args.json), "--json")
+    if args.html:
+        output_paths.check_file(Path(args.html), "--html", stdout=True)
     output_paths.check_folder(args.bundle, "--bundle")
     if args.bundle and args.shared:
         raise UsageError("--bundle and --shared both say where to keep the evidence", hint="choose one")
@@ -268,11 +271,12 @@ def _tell(job: HostJob, verdict: Verdict, args: argparse.Namespace, seconds: flo
     folder = args.shared / f"{platform.node()}-{job.pid}" if args.shared else args.bundle
     if folder:
         bundle.write(folder, verdict.capture, json.render(verdict.report))
-    if args.json and args.json != forms.STDOUT:
-        forms.write(args.json, json.render(verdict.report))
-    form = "json" if args.json == forms.STDOUT else args.format
-    told = f"process {job.pid}, looked at for {seconds:.2g} s; the job was left as it is"
-    forms.show(_rendered(verdict, form, str(folder or ""), told))
+    files = {form: target for form, target in (("json", args.json), ("html", args.html)) if target}
+    for form, target in files.items():
+        forms.write(target, _rendered(verdict, form, "", ""))
+    if forms.STDOUT not in files.values():
+        told = f"process {job.pid}, looked at for {seconds:.2g} s; the job was left as it is"
+        forms.show(_rendered(verdict, args.format, str(folder or ""), told))
 
 
 def _rendered(verdict: Verdict, form: str, kept: str, job: str) -> str:

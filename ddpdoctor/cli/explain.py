@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from ddpdoctor.cli import options
+from ddpdoctor.cli import forms, options
 from ddpdoctor.errors import ExitCode, UsageError
 
 _EPILOG = """examples:
   ddpdoctor explain DD201
   ddpdoctor explain uneven-inputs
+  ddpdoctor explain --all --json codes.json
 
 exit status:
   0  explained
   2  no such code"""
 
 
+SCHEMA = "ddpdoctor.explain/1"
 _CHECKED = "Look for it on this machine: ddpdoctor check"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class CodePage:
     """A rule's documentation: its module's docstring, and references."""
 
@@ -37,19 +38,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("code", metavar="CODE", nargs="?", help="a code such as DD201, or a rule's name")
     parser.add_argument("--all", action="store_true", help="print every code, one after the other")
+    forms.add_json(parser, "the pages")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Print the documentation. Raises UsageError for a code that does not exist."""
     known = pages()
     if args.all:
-        sys.stdout.write("\n".join(text_of(page) for page in known))
-        return ExitCode.OK
+        return _tell(args, known)
     if args.code is None:
         span = f"{known[0].code} to {known[-1].code}"
         hint = f"name one ({span}), as in `ddpdoctor explain DD201`; `ddpdoctor explain --all` prints every one"
         raise UsageError("no code to explain", hint=hint)
-    sys.stdout.write(text_of(_find(args.code, known)))
+    return _tell(args, (_find(args.code, known),))
+
+
+def _tell(args: argparse.Namespace, told: Sequence[CodePage]) -> ExitCode:
+    listed = [dataclasses.asdict(page) for page in told]
+    forms.tell(args, {"schema": SCHEMA, "codes": listed}, "\n".join(text_of(page) for page in told))
     return ExitCode.OK
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -40,6 +41,38 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_json(parser: argparse.ArgumentParser, what: str, *, bare: bool = False) -> None:
+    """`--json FILE`, and `-f text|json`, for a command whose result is no report. `bare`: `--json` alone is an older
+    spelling of `--json -`."""
+    parser.add_argument(
+        "-f", "--format", choices=("text", "json"), default="text", help="what stdout shows (default: text)"
+    )
+    told = f"also write {what} as JSON to FILE; `-` for stdout, in place of the text"
+    if bare:
+        parser.add_argument("--json", metavar="FILE", nargs="?", const=STDOUT, help=told)
+    else:
+        parser.add_argument("--json", metavar="FILE", help=told)
+
+
+def tell(args: argparse.Namespace, result: object, text: str) -> None:
+    """Write a result where `add_json`'s options say: as JSON, as text, or both. Raises InputError."""
+    if wants_json(args):
+        form = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+        for target in dict.fromkeys((args.json or STDOUT, STDOUT if args.format == "json" else args.json or STDOUT)):
+            write(target, form)
+    if shows_text(args):
+        write(STDOUT, text)
+
+
+def wants_json(args: argparse.Namespace) -> bool:
+    return bool(args.json) or args.format == "json"
+
+
+def shows_text(args: argparse.Namespace) -> bool:
+    """Whether standard output is for people."""
+    return bool(args.format == "text" and args.json != STDOUT)
+
+
 def _form(name: str) -> str:
     form = _ALIASES.get(name, name)
     if form not in FORMS:
@@ -55,9 +88,9 @@ def render(form: str, exhibit: Exhibit, environ: Mapping[str, str], *, bundle: s
     directory = str(Path.cwd())
     report = exhibit.report
     if form == "json":
-        from ddpdoctor.report import json
+        from ddpdoctor.report import json as whole
 
-        return json.render(report)
+        return whole.render(report)
     if form == "markdown":
         from ddpdoctor.report import markdown
 

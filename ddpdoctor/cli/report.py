@@ -34,13 +34,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default=forms.STDOUT, help="where to write it (default: `-`, stdout)"
     )
+    parser.add_argument(
+        "--json", metavar="FILE", help="also write the report as JSON to FILE; `-` for stdout, in place of the form"
+    )
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Read, render, write. Raises InputError for what is neither a bundle nor a report."""
     path = Path(args.path)
     exhibit = _of_bundle(path) if path.is_dir() else _of_report(path)
-    forms.write(args.output, forms.render(args.format, exhibit, os.environ, bundle=args.path if path.is_dir() else ""))
+    if args.json:
+        forms.write(args.json, forms.render("json", exhibit, os.environ))
+    if args.json != forms.STDOUT or args.output != forms.STDOUT:
+        bundle = args.path if path.is_dir() else ""
+        forms.write(args.output, forms.render(args.format, exhibit, os.environ, bundle=bundle))
     return ExitCode.OK
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import importlib.util
-import json
 import os
 import shutil
 import signal
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ddpdoctor.cli import options, repro_backend
+from ddpdoctor.cli import forms, options, repro_backend
 from ddpdoctor.errors import ExitCode, UsageError
 from ddpdoctor.model import codec
 from ddpdoctor.model.diagnosis import Outcome
@@ -48,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     running = actions.add_parser("run", help="run a case and compare the diagnosis with the expected one")
     every = actions.add_parser("all", help="run every case, broken and fixed")
     for action in (show, running):
-        action.add_argument("name", metavar="NAME", help="a case, as `ddpdoctor repro list` names it")
+        # not required: `--json` without a file may stand before it
+        action.add_argument("name", metavar="NAME", nargs="?", help="a case, as `ddpdoctor repro list` names it")
     for action in (show, running):
         action.add_argument("--fixed", action="store_true", help="the fixed program instead of the broken one")
     running.add_argument("--ranks", type=_positive, metavar="N", help="number of processes (default: the case's own)")
@@ -59,18 +59,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="nccl: on this machine's GPUs, shared between ranks if there are fewer (default: gloo, on the CPU)",
         )
     every.add_argument("--jobs", type=_positive, default=1, metavar="N", help="number of cases at a time (default: 1)")
-    for action in (listing, running, every):
-        action.add_argument("--json", action="store_true", help="print JSON on stdout, everything else on stderr")
+    for action, what in ((listing, "the cases"), (show, "the case"), (running, "the result"), (every, "the results")):
+        forms.add_json(action, what, bare=True)
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Do one of the four actions. Raises UsageError for an unknown case, InputError for a damaged one."""
+    _settle_name(args)
     if args.action == "list":
-        return _list(args.json)
+        return _list(args)
     if args.action == "show":
         shown = _case(args.name)
         _say(repro_backend.backends_of(shown))
-        sys.stdout.write((shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8"))
+        program = (shown.fixed if args.fixed else shown.broken).read_text(encoding="utf-8")
+        forms.tell(args, {**_case_as_json(shown), "program": program}, program)
         return ExitCode.OK
     case = _case(args.name) if args.action == "run" else None
     _require_torch()
@@ -82,25 +84,30 @@ def run(args: argparse.Namespace) -> ExitCode:
         ranks, nccl = repro_backend.choose(case, args.backend, args.ranks)
         _require_packages(case)
         results = [_run_one(case, ranks, args.fixed, stop, nccl)]
-    if args.json:
-        print(json.dumps([_as_json(result) for result in results], indent=2))
+    forms.tell(args, [_as_json(result) for result in results], "")
     return ExitCode.OK if all(result.passed or result.skipped for result in results) else ExitCode.FOUND
 
 
-def _list(as_json: bool) -> ExitCode:
+def _settle_name(args: argparse.Namespace) -> None:
+    """In `run --json NAME` the name is the case, as ever. Raises UsageError if there is none."""
+    if args.action not in ("show", "run") or args.name is not None:
+        return
+    if args.json in (None, forms.STDOUT):
+        raise UsageError("no case named", hint="see `ddpdoctor repro list`")
+    args.name, args.json = args.json, forms.STDOUT
+
+
+def _list(args: argparse.Namespace) -> ExitCode:
     from ddpdoctor.repro import catalogue
 
     cases = catalogue.load_all(catalogue.root())
-    if as_json:
-        print(json.dumps([_case_as_json(case) for case in cases], indent=2))
-        return ExitCode.OK
     widest = max((len(case.name) for case in cases), default=0)
-    for case in cases:
-        backends = "+".join(case.backends)
-        print(
-            f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {backends:<9}  {case.expected_ending:<5}  "
-            f"{case.summary}{_needs(case)}"
-        )
+    lines = [
+        f"{case.code}  {case.name:<{widest}}  {case.ranks} ranks  {'+'.join(case.backends):<9}  "
+        f"{case.expected_ending:<5}  {case.summary}{_needs(case)}\n"
+        for case in cases
+    ]
+    forms.tell(args, [_case_as_json(case) for case in cases], "".join(lines))
     return ExitCode.OK
 
 
@@ -282,11 +289,11 @@ def _conclusion(result: RunResult) -> str:
     )
 
 
-def _as_json(result: RunResult) -> object:
+def _as_json(result: RunResult) -> dict[str, object]:
     return {**codec.encode(result), "passed": result.passed}
 
 
-def _case_as_json(case: Case) -> object:
+def _case_as_json(case: Case) -> dict[str, object]:
     return {**codec.encode(case), "folder": str(case.folder), "outcome": case.expected_ending}
 
 

@@ -18,6 +18,7 @@ from ddpdoctor.cli import forms
 from ddpdoctor.cli.announcements import Announcements
 from ddpdoctor.cli.console import Console
 from ddpdoctor.cli.lint_citations import with_lint_findings
+from ddpdoctor.cli.live_view import ranks_named
 from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
 from ddpdoctor.errors import DoctorError, ExitCode
@@ -77,6 +78,10 @@ class VerdictActions:
             self._job.release()
             self._console.say(f"cannot continue watching ({type(error).__name__}: {error}); the job keeps running")
 
+    def seen(self) -> Seen | None:
+        """What was seen of the job so far, None if it is not watched any more."""
+        return self._watcher.seen() if self._watcher else None
+
     def _look_before_the_end(self, watcher: Watcher) -> None:
         """The job stands still and is told to end: what it stands in is seen now or never, unless it was just told."""
         if not watcher.stands_still(time.monotonic()):
@@ -132,7 +137,7 @@ class VerdictActions:
             named = f" for {first.code}: {first.summary}" if first else ""
             self._console.say_unless_quiet(f"the job was stopped after {seconds:.0f} s{named}")
         else:
-            seen = _in_words(self._watcher.seen()) if self._watcher else ""
+            seen = _in_words(self._watcher.seen(), self._watcher.groups()) if self._watcher else ""
             attempts = len(self._attempts)
             failed = f"; {attempts} attempt{'s' if attempts > 1 else ''} before had failed" if attempts else ""
             self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s{seen}{failed}")
@@ -275,14 +280,19 @@ def _exhibit(form: str, verdict: Verdict) -> Exhibit:
     return exhibit.of(verdict.report, assemble.assemble(verdict.capture))
 
 
-def _in_words(seen: Seen) -> str:
+def _in_words(seen: Seen, groups: int) -> str:
     """What was seen of the job: a run without ranks or without a group was not watched for hangs."""
     if not seen.ranks:
         return " (no rank of a distributed job was seen)"
     ranks = f"{seen.ranks} rank{'s' if seen.ranks > 1 else ''}"
     if not seen.group:
         return f" ({ranks}; no process group was seen)"
-    return f" ({ranks}, {seen.steps} step{'s' if seen.steps != 1 else ''})" if seen.steps else f" ({ranks})"
+    parts = [ranks, f"{groups} process group{'s' if groups != 1 else ''}"]
+    if seen.steps:
+        parts.append(f"{seen.steps} step{'s' if seen.steps != 1 else ''}")
+    if (wait := seen.pace.longest) is not None:
+        parts.append(f"longest wait {wait.seconds:.0f} s, for {ranks_named(wait.ranks)}")
+    return f" ({', '.join(parts)})"
 
 
 def _gist(verdict: Verdict) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import os
 import platform
 import shlex
@@ -11,15 +12,20 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ddpdoctor
 from ddpdoctor.cli import duration, output_paths
 from ddpdoctor.cli.background_lint import BackgroundLint
 from ddpdoctor.cli.console import Console
-from ddpdoctor.config import OnHang, WatchConfig
+from ddpdoctor.config import Live, OnHang, WatchConfig
 from ddpdoctor.errors import UsageError
+
+if TYPE_CHECKING:
+    from ddpdoctor.cli.verdict_actions import VerdictActions
+    from ddpdoctor.launch.supervisor import Job
 
 _EPILOG = """examples:
   ddpdoctor watch -- torchrun --nproc-per-node 4 train.py
@@ -76,11 +82,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="QUIT",
         help="a signal that inspects the job, as Ctrl-\\ does: USR1 or USR2, which otherwise are passed on to the job",
     )
-    parser.add_argument("--quiet", action="store_true", help="print no start line and no end line")
+    _add_shown(parser)
     # the opposites, for who set one of them elsewhere
     for option, attribute in (("native", "native"), ("lint", "lint"), ("quiet", "quiet")):
         parser.add_argument(f"--no-{option}", action="store_false", dest=attribute, help=argparse.SUPPRESS)
     parser.add_argument("--probe", action="store_false", dest="no_probe", help=argparse.SUPPRESS)
+
+
+def _add_shown(parser: argparse.ArgumentParser) -> None:
+    """What is printed beside verdicts."""
+    parser.add_argument(
+        "--quiet", action="store_true", help="print no start line and no end line, and show no line of the running job"
+    )
+    parser.add_argument(
+        "--live",
+        action="store_const",
+        const=Live.TABLE.value,
+        default=Live.LINE.value,
+        help="on a terminal: a table of the ranks below the job's output, in place of one line",
+    )
+    parser.add_argument(
+        "--no-live", action="store_const", const=Live.OFF.value, dest="live", help="on a terminal: neither of them"
+    )
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -128,33 +151,59 @@ def run(args: argparse.Namespace) -> int:
             group_timeout=config.group_timeout,
         )
         prelint.wait()
-        started, wall = time.monotonic(), time.time()
-        with Job(config.command, {**environ, **planned.set}, look_on=config.dump_signal) as job:
-            console.started(config, torch, planned.set)
-            follower = None
-            try:
-                from ddpdoctor.cli.verdict_actions import VerdictActions
-                from ddpdoctor.observe.inspector import Inspector
+        from ddpdoctor.cli.live_display import LiveDisplay
 
-                looker = Inspector(
-                    run=directory or Path("/nonexistent"),
-                    command=config.command,
-                    versions=_versions(torch),
-                    environment=planned.explained(),
-                    started=started,
-                    started_wall=wall,
-                    native=config.native,
-                )
-                follower = VerdictActions(job, looker, config, console, probe="DDPDOCTOR_RUN" in planned.set)
-            except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
-                console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")
+        started, wall = time.monotonic(), time.time()
+        with (
+            LiveDisplay(config, sys.stderr, environ) as display,
+            Job(config.command, {**environ, **planned.set}, look_on=config.dump_signal) as job,
+        ):
+            job.before_suspension = display.close
+            console.started(config, torch, planned.set)
+            launch = _Launch(directory, _versions(torch), planned.explained(), started, wall)
+            follower = _follower(job, launch, config, console)
             while job.poll() is None:
                 if follower is not None:
                     follower.tick()
                 prelint.tick()
+                display.tick(follower.seen() if follower is not None else None)
                 job.sleep(_TICK)
+            display.close()
             status = job.poll() or 0
             return status if follower is None else follower.finish(status)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Launch:
+    """How the job was started: what reports show of it."""
+
+    run: Path | None
+    versions: Mapping[str, str]
+    environment: Mapping[str, str]
+    started: float
+    started_wall: float
+
+
+def _follower(job: Job, launch: _Launch, config: WatchConfig, console: Console) -> VerdictActions | None:
+    """What watches the job; None if that is not possible, and the job runs on."""
+    try:
+        from ddpdoctor.cli.verdict_actions import VerdictActions
+        from ddpdoctor.observe.inspector import Inspector
+
+        inspector = Inspector(
+            run=launch.run or Path("/nonexistent"),
+            command=config.command,
+            versions=launch.versions,
+            environment=launch.environment,
+            started=launch.started,
+            started_wall=launch.started_wall,
+            native=config.native,
+        )
+        probe = config.probe and launch.run is not None
+        return VerdictActions(job, inspector, config, console, probe=probe)
+    except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
+        console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")
+        return None
 
 
 @contextlib.contextmanager
@@ -194,9 +243,18 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         native=args.native,
         probe=not args.no_probe,
         quiet=args.quiet,
+        live=_live(args.live),
         dump_signal=_dump_signal(args.dump_signal),
         lint=args.lint,
     )
+
+
+def _live(text: str) -> Live:
+    """Raises UsageError for a word of a variable or a file that means nothing."""
+    try:
+        return Live(text)
+    except ValueError:
+        raise UsageError(f"live = {text}: it is none of {', '.join(live.value for live in Live)}") from None
 
 
 def _notify_url(text: str | None) -> str:

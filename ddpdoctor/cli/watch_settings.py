@@ -65,6 +65,7 @@ SETTINGS = (
     Setting("no-probe", False),
     Setting("lint", False),
     Setting("quiet", False),
+    Setting("live", "line"),
     Setting("json", None, project="nothing"),
     Setting("html", None, project="nothing"),
     Setting("bundle", None, project="nothing"),
@@ -76,10 +77,21 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 def resolve(environ: Mapping[str, str], folder: Path) -> tuple[Resolved, ...]:
     """Every setting with where it comes from, before options. Raises UsageError and InputError."""
+    _check_variables(environ)
     found = project_file.nearest(folder, "watch")
     said = _checked(*found) if found else {}
     file = str(found[0]) if found else ""
     return tuple(_resolved(setting, environ, said, file) for setting in SETTINGS)
+
+
+def _check_variables(environ: Mapping[str, str]) -> None:
+    """Raises UsageError for a variable with our prefix that is no setting; those that `watch` sets have another."""
+    known = [setting.variable for setting in SETTINGS]
+    for name in sorted(environ):
+        if name.startswith(_PREFIX) and name not in known:
+            guess = options.closest(name, known)
+            hint = f"did you mean {guess}?" if guess else f"there are {', '.join(known)}"
+            raise UsageError(f"there is no variable {name}", hint=hint)
 
 
 def defaults(environ: Mapping[str, str], folder: Path) -> dict[str, str | bool | None]:

@@ -30,7 +30,7 @@ def missing_page_gap(worker: Worker) -> Gap:
 
 def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[str, str]:
     """The reason and its remedy."""
-    run = environ.get("DDPDOCTOR_RUN", "")
+    run = environ.get("_DDPDOCTOR_RUN", "")
     if not run:
         dropped = "was --no-probe given, or does sudo, ssh or `env -i` drop the environment?"
         return "the probe's environment variables did not reach this process", dropped

@@ -56,7 +56,7 @@ def plan(
     wanted = dict(_recorder(torch))
     if run is not None:
         wanted |= _probe(environ, run, watch_pid, group_timeout)
-    own = ("PYTHONPATH", "DDPDOCTOR_RUN", "DDPDOCTOR_WATCH_PID", "DDPDOCTOR_GROUP_TIMEOUT")
+    own = ("PYTHONPATH", "_DDPDOCTOR_RUN", "_DDPDOCTOR_WATCH_PID", "_DDPDOCTOR_GROUP_TIMEOUT")
     if any(name in environ for name in RECORDER_NAMES):
         # one setting under two names: setting the other name could override the user's
         wanted = {name: pair for name, pair in wanted.items() if name not in RECORDER_NAMES}
@@ -75,12 +75,12 @@ def _probe(
     before = environ.get("PYTHONPATH", "")
     wanted = {
         "PYTHONPATH": (f"{PLUGIN}:{before}" if before else str(PLUGIN), "torch loads the probe from this folder"),
-        "DDPDOCTOR_RUN": (str(run), "where the ranks write their pages"),
-        "DDPDOCTOR_WATCH_PID": (str(watch_pid), "the process that may read the ranks' stacks"),
+        "_DDPDOCTOR_RUN": (str(run), "where the ranks write their pages"),
+        "_DDPDOCTOR_WATCH_PID": (str(watch_pid), "the process that may read the ranks' stacks"),
     }
     if group_timeout is not None:
         why = "--nccl-timeout, for process groups without a timeout of their own"
-        wanted["DDPDOCTOR_GROUP_TIMEOUT"] = (f"{group_timeout:g}", why)
+        wanted["_DDPDOCTOR_GROUP_TIMEOUT"] = (f"{group_timeout:g}", why)
     return wanted
 
 

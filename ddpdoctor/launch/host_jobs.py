@@ -15,7 +15,7 @@ from ddpdoctor.launch.discovery import now
 #: what tells jobs apart, and the recorders and pages that a process was told to use
 _READ = frozenset({
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID",
-    "SLURM_JOB_ID", "SLURM_JOB_NAME", "DDPDOCTOR_RUN",
+    "SLURM_JOB_ID", "SLURM_JOB_NAME", "_DDPDOCTOR_RUN",
 })  # fmt: skip
 _HERE = ("", "localhost", "127.0.0.1", "::1")
 #: what a launcher is called, whatever started it
@@ -181,7 +181,7 @@ def _job(ranks: list[SeenProcess], candidates: Mapping[int, SeenProcess]) -> Hos
     orphans = tuple(seen.pid for seen in ranks if launchers and seen.parent not in launchers)
     head = candidates.get(roots[0], first)
     aliases = (first.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_JOB_NAME"))
-    run = first.environ.get("DDPDOCTOR_RUN", "")
+    run = first.environ.get("_DDPDOCTOR_RUN", "")
     return HostJob(
         name=name_of(first.command),
         aliases=tuple(alias for alias in aliases if alias not in ("", "none")),

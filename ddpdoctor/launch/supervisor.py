@@ -17,7 +17,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 
 import psutil
@@ -65,6 +65,8 @@ class Job:
         self.stands_still = False
         #: the signal that is held back, 0 for none
         self.held = 0
+        #: called before we are stopped, as by Ctrl-Z
+        self.before_suspension: Callable[[], None] = lambda: None
         #: the child's return code, negative for a signal; None while it runs
         self.returncode: int | None = None
 
@@ -189,19 +191,23 @@ class Job:
             self._terminal_wanted = True
             if owner != os.getpgrp():
                 # we are in the background: the shell shows that, and `fg` gives us the terminal
-                foreground.stop_ourselves()
+                self._stop_ourselves()
         elif number == signal.SIGTSTP and owner == self.pid:
             foreground.give_foreground_to(os.getpgrp())
-            foreground.stop_ourselves()
+            self._stop_ourselves()
             self._continue()
 
     def _suspend(self) -> None:
         """Ctrl-Z reached us: stop the job too, and continue it when a shell continues us."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTSTP)
-        foreground.stop_ourselves()
+        self._stop_ourselves()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)
+
+    def _stop_ourselves(self) -> None:
+        self.before_suspension()
+        foreground.stop_ourselves()
 
     def _continue(self) -> None:
         """Give the child the terminal if we are its foreground, never another program's, and continue it."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import time
 from pathlib import Path
 
-from ddpdoctor.collect.page import IDENTITY_BYTES, PEEK_BYTES, decode_identity, peek
-from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.collect.page import IDENTITY_BYTES, PEEK_BYTES, decode_identity, decode_page, peek, read_file
+from ddpdoctor.model.ranks import Group, Role, Worker
+from ddpdoctor.observe.pace import Head
 from ddpdoctor.observe.stall import Pulse
-from ddpdoctor.probe.page import OPTIMIZER_STEPS
+from ddpdoctor.probe.page import FORWARDS
 
 
 class PagePoller:
@@ -21,14 +23,27 @@ class PagePoller:
 
     def pulse(self, workers: tuple[Worker, ...], previous: float) -> Pulse:
         """The newest movement of any rank, `previous` if none has moved since."""
-        moved, steps, pages = previous, 0, 0
+        moved, pages = previous, 0
+        heads: list[Head] = []
         for worker in workers:
             head = self._head(worker)
             if head is not None:
                 pages += 1
-                moved = max(moved, peek(head)[2])
-                steps = max(steps, int(struct.unpack_from("@Q", head, OPTIMIZER_STEPS * 8)[0]))
-        return Pulse(time.monotonic(), moved, steps, pages, min(self._timeouts.values(), default=None))
+                at = peek(head)[2]
+                moved = max(moved, at)
+                forwards, _, backwards, _, steps = struct.unpack_from("@5Q", head, FORWARDS * 8)
+                heads.append(Head(-1 if worker.rank is None else worker.rank, steps, backwards, forwards, at))
+        timeout = min(self._timeouts.values(), default=None)
+        return Pulse(time.monotonic(), moved, max((h.steps for h in heads), default=0), pages, timeout, tuple(heads))
+
+    def groups(self, workers: tuple[Worker, ...]) -> frozenset[Group]:
+        """The process groups that any rank has made. Reads whole pages, so it is for once."""
+        found: set[Group] = set()
+        for worker in workers:
+            if self._run is not None and worker.role is Role.RANK:
+                with contextlib.suppress(OSError, ValueError):
+                    found.update(decode_page(read_file(self._run / f"{worker.pid}.page")).groups)
+        return frozenset(found)
 
     def _head(self, worker: Worker) -> bytes | None:
         """The page's first bytes; more of them until they contain the default group's timeout, which is constant."""

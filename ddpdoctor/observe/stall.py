@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from ddpdoctor.observe.pace import Head
+
 #: seconds without movement after which the wait-for graph is built
 PROOF_AFTER = 3.0
 #: seconds between attempts at a proof: the first, the next ones, and the last from then on
@@ -51,6 +53,8 @@ class Pulse:
     pages: int
     #: the smallest group timeout, None if no page states one
     group_timeout: float | None = None
+    #: what each of them says
+    heads: tuple[Head, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ddpdoctor.collect.capture import Sample
@@ -13,8 +13,9 @@ from ddpdoctor.launch import discovery
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.observe import stall
+from ddpdoctor.observe import pace, stall
 from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.pace import Pace
 from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
 from ddpdoctor.observe.stopping import grounds
@@ -47,6 +48,9 @@ class Seen:
     steps: int
     #: whether some rank has made its default process group
     group: bool
+    #: CLOCK_MONOTONIC seconds of the last movement of any rank
+    moved: float = 0.0
+    pace: Pace = field(default_factory=Pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Watcher:
         self._discovery = discovery.Discovery(inspector.run)
         self._pages = PagePoller(inspector.run)
         self._progress = Progress(started=inspector.started, moved=inspector.started, blind=not probe)
+        self._pace = Pace()
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
         self._last_passed_on: tuple[object, ...] = ()
@@ -130,7 +135,12 @@ class Watcher:
     def seen(self) -> Seen:
         """What was seen so far."""
         ranks = {worker.rank for worker in self._workers() if worker.role is Role.RANK}
-        return Seen(len(ranks), self._progress.steps, self._progress.group_timeout is not None)
+        grouped = self._progress.group_timeout is not None
+        return Seen(len(ranks), self._progress.steps, grouped, self._progress.moved, self._pace)
+
+    def groups(self) -> int:
+        """The number of process groups that were seen, for the end of the job."""
+        return len(self._pages.groups(self._workers()))
 
     def stands_still(self, now: float) -> bool:
         """Whether nothing has moved for a while and nothing was reported of it: a look before the end is worth it."""
@@ -178,7 +188,9 @@ class Watcher:
         self._known = gone | found
 
     def _take_pulse(self) -> None:
-        self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
+        pulse = self._pages.pulse(self._workers(), self._progress.moved)
+        self._progress = stall.advance(self._progress, pulse)
+        self._pace = pace.advance(self._pace, pulse.time, pulse.heads)
 
     def _examine_survivors(self) -> None:
         """After a rank has failed, examine the others before their launcher ends them, then let it continue."""

@@ -82,7 +82,7 @@ def _patch_c10d() -> None:
 def _default_timeout() -> timedelta | None:
     """The timeout from `watch` for groups without one of their own."""
     try:
-        seconds = float(os.environ.get("DDPDOCTOR_GROUP_TIMEOUT", ""))
+        seconds = float(os.environ.get("_DDPDOCTOR_GROUP_TIMEOUT", ""))
     except ValueError:
         return None
     return timedelta(seconds=seconds) if seconds > 0 else None

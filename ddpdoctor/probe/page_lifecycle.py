@@ -95,7 +95,7 @@ def expected_place(arguments: dict[str, Any]) -> tuple[int, int]:
 def _allow_tracing() -> None:
     """Let the supervisor's py-spy attach where Yama admits only ancestors as tracers (ptrace_scope 1)."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PTRACER, int(os.environ.get("DDPDOCTOR_WATCH_PID", "")), 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PTRACER, int(os.environ.get("_DDPDOCTOR_WATCH_PID", "")), 0, 0, 0)
 
 
 def _catch_fatal(path: str) -> None:

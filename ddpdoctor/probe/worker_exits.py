@@ -156,7 +156,7 @@ def _wait_for_look(path: str) -> None:
 
 def _watched() -> bool:
     try:
-        os.kill(int(os.environ.get("DDPDOCTOR_WATCH_PID", "")), 0)
+        os.kill(int(os.environ.get("_DDPDOCTOR_WATCH_PID", "")), 0)
     except ValueError:
         return False
     except OSError as error:

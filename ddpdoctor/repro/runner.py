@@ -40,7 +40,7 @@ _GRACE = 8.0
 OUTPUT = "output.log"
 _REPORT = "report.json"
 #: environment variable of everything that a run starts, to find it when its parents have ended
-_MARK = "DDPDOCTOR_REPRO"
+_MARK = "_DDPDOCTOR_REPRO"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import psutil
 #: seconds after which a job has not started and will not: many times what Python, torch and the rendezvous need
 STARTUP = 900.0
 #: in the environment of all that a run starts: torchrun's workers are sessions of their own, so parents do not tell
-_MARK = "DDPDOCTOR_TEST_JOB"
+_MARK = "_DDPDOCTOR_TEST_JOB"
 _FORKING = Path(__file__).parent / "programs" / "forking_launcher.py"
 
 Report = dict[str, Any]

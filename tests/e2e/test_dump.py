@@ -85,12 +85,15 @@ def test_a_cycle_is_proven_and_secrets_stay_where_they_are(tmp_path: Path) -> No
         report = told(dump(str(ranks[1]), "--json", "--bundle", str(tmp_path / "bundle")))
         assert [psutil.Process(rank).status() for rank in ranks] == ["sleeping", "sleeping"]
         assert [psutil.Process(rank).num_ctx_switches().involuntary for rank in ranks] == switches
-        screen = dump("secret_ring.py")
+        screen = dump("secret_ring.py", "--html", str(tmp_path / "page.html"))
     first = report["diagnoses"][0]
     assert (report["outcome"], report["deadlock"], first["code"]) == ("hang", "proven", "DD218")
     assert "rank 0 waits in recv from rank 1" in first["summary"]
     assert screen.returncode == 1, screen.stderr
     assert "deadlock proven" in screen.stdout
+    page = (tmp_path / "page.html").read_bytes()
+    assert page.startswith(b"<!doctype html>")
+    assert b"rank 0 waits in recv from rank 1" in page
     replayed = subprocess.run(
         [sys.executable, "-m", "ddpdoctor", "diagnose", "--json", "-", str(tmp_path / "bundle")],
         capture_output=True,
@@ -104,6 +107,7 @@ def test_a_cycle_is_proven_and_secrets_stay_where_they_are(tmp_path: Path) -> No
     for secret in SECRETS:
         assert secret not in kept
         assert secret not in json.dumps(report).encode()
+        assert secret not in page
 
 
 def _joined(whole: Path, folder: Path) -> str:

@@ -33,7 +33,7 @@ def test_as_many_graphs_and_nodes_with_the_probe_as_without(tmp_path: Path) -> N
     alone = graphs(tmp_path / "alone.json", {})
     with tempfile.TemporaryDirectory(prefix="ddp-") as run:
         plugin = ROOT / "ddpdoctor" / "probe" / "plugin"
-        probed = graphs(tmp_path / "probed.json", {"DDPDOCTOR_RUN": run, "PYTHONPATH": str(plugin)})
+        probed = graphs(tmp_path / "probed.json", {"_DDPDOCTOR_RUN": run, "PYTHONPATH": str(plugin)})
         pages = [decode_page(read_file(path)) for path in Path(run).glob("*.page")]
     assert probed == alone
     assert all(count > 0 for count, _, _ in alone.values()), "every case compiles something"

@@ -31,7 +31,7 @@ def run() -> Iterator[Path]:
 
 
 def armed(run: Path, **more: str) -> dict[str, str]:
-    watch = {"DDPDOCTOR_RUN": str(run), "DDPDOCTOR_WATCH_PID": str(os.getpid()), "PYTHONPATH": str(PLUGIN)}
+    watch = {"_DDPDOCTOR_RUN": str(run), "_DDPDOCTOR_WATCH_PID": str(os.getpid()), "PYTHONPATH": str(PLUGIN)}
     return {**os.environ, "OMP_NUM_THREADS": "1", **watch, **more}
 
 
@@ -146,7 +146,7 @@ def test_a_failing_child_of_a_rank_is_not_the_rank(run: Path) -> None:
     ],
 )
 def test_a_timeout_is_given_only_where_the_job_gives_none(run: Path, way: str, asked: str, expected: list[str]) -> None:
-    page, done = end(run, way, DDPDOCTOR_GROUP_TIMEOUT=asked)
+    page, done = end(run, way, _DDPDOCTOR_GROUP_TIMEOUT=asked)
     assert done.stdout.split() == expected
     assert page.group_timeout == float(expected[0])
 

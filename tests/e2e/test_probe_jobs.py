@@ -40,7 +40,7 @@ def run() -> Iterator[Path]:
 
 
 def armed(run: Path, **more: str) -> dict[str, str]:
-    watch = {"DDPDOCTOR_RUN": str(run), "DDPDOCTOR_WATCH_PID": str(os.getpid()), "PYTHONPATH": str(PLUGIN)}
+    watch = {"_DDPDOCTOR_RUN": str(run), "_DDPDOCTOR_WATCH_PID": str(os.getpid()), "PYTHONPATH": str(PLUGIN)}
     return {**PLAIN, **watch, **more}
 
 
@@ -248,7 +248,7 @@ def test_ranks_made_by_multiprocessing(run: Path, tmp_path: Path, method: str) -
 
 def test_an_exception_in_a_spawned_rank(run: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(PROBED / "spawned.py"), "spawn", "fail"]
-    environment = armed(run, STORE=str(tmp_path / "store"), DDPDOCTOR_WATCH_PID="")
+    environment = armed(run, STORE=str(tmp_path / "store"), _DDPDOCTOR_WATCH_PID="")
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
     assert "in a child" in done.stderr
@@ -266,13 +266,13 @@ def test_an_exception_in_a_spawned_rank(run: Path, tmp_path: Path) -> None:
 def test_without_a_run_directory_the_job_runs_as_alone(run: Path, tmp_path: Path, blind: str) -> None:
     environment = armed(run, STORE=str(tmp_path / "store"))
     if blind == "missing":
-        environment["DDPDOCTOR_RUN"] = str(run / "none")
+        environment["_DDPDOCTOR_RUN"] = str(run / "none")
     elif blind == "off":
         environment["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     else:
         # Root may write everywhere: a run "directory" that is a file stops it too.
         (run / "file").touch()
-        environment["DDPDOCTOR_RUN"] = str(run / "file")
+        environment["_DDPDOCTOR_RUN"] = str(run / "file")
     command = [sys.executable, str(PROBED / "spawned.py"), "fork"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 0]\n", "")

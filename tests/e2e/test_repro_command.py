@@ -59,7 +59,7 @@ def test_ctrl_c_ends_the_job_and_leaves_no_process() -> None:
     run = subprocess.Popen(
         [*REPRO, "run", "stopped-process"],
         stderr=subprocess.DEVNULL,
-        env={**os.environ, "DDPDOCTOR_TEST_MARK": mark},
+        env={**os.environ, "_DDPDOCTOR_TEST_MARK": mark},
         start_new_session=True,
     )
     try:
@@ -84,7 +84,7 @@ def _marked(mark: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get("DDPDOCTOR_TEST_MARK") == mark and process.pid != os.getpid():
+            if process.environ().get("_DDPDOCTOR_TEST_MARK") == mark and process.pid != os.getpid():
                 found.append(process)
         except psutil.Error:
             continue

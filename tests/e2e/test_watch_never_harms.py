@@ -175,7 +175,7 @@ def test_the_job_outlives_a_killed_supervisor(tmp_path: Path) -> None:
 def test_a_run_directory_that_vanishes(tmp_path: Path) -> None:
     program = tmp_path / "vandal.py"
     source = (PROGRAMS / "small_job.py").read_text()
-    vandal = 'import os, shutil\nshutil.rmtree(os.environ["DDPDOCTOR_RUN"], ignore_errors=True)\n'
+    vandal = 'import os, shutil\nshutil.rmtree(os.environ["_DDPDOCTOR_RUN"], ignore_errors=True)\n'
     program.write_text(source.replace('if __name__ == "__main__":\n', vandal + 'if __name__ == "__main__":\n'))
     watched = run([*WATCH, "--", *forked(program, 2)])
     assert watched.returncode == 0, watched.stderr

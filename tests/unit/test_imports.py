@@ -31,7 +31,9 @@ LINT_GROUND = {
     "suppress": frozenset({"comments", "rule"}),
     "taint_comments": frozenset({"comments", "rule", "suppress", "values"}),
 }
-PURE_MODULES = frozenset({"exhibit", "observe.stall", "collect.capture", "collect.assemble", "repro.expectations"})
+PURE_MODULES = frozenset(
+    {"exhibit", "observe.pace", "observe.stall", "collect.capture", "collect.assemble", "repro.expectations"}
+)
 #: `pathlib` is not among them: PurePath is no I/O, so its impure half is looked for by name
 IMPURE = frozenset(
     """asyncio concurrent ctypes fcntl glob http importlib logging mmap multiprocessing os pickle platform psutil

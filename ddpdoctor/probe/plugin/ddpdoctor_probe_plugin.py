@@ -12,7 +12,7 @@ NAME = "_ddpdoctor_probe"
 
 def load() -> None:
     """Install the probe. Never raises and never prints: an error here would make the job's `import torch` fail."""
-    run = os.environ.get("DDPDOCTOR_RUN", "")
+    run = os.environ.get("_DDPDOCTOR_RUN", "")
     if not run or not os.access(run, os.W_OK | os.X_OK) or NAME in sys.modules:
         return
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from ddpdoctor.checkup import registry
 from ddpdoctor.checkup.judgement import Judgement, State
-from ddpdoctor.checkup.machine import Attempt, Launch, Machine, Resolution, Space, Torch
+from ddpdoctor.checkup.machine import Attempt, Clock, Launch, Machine, Resolution, Space, Torch
 from ddpdoctor.checkup.registry import CHECKS, RegisteredCheck
 
 GIB = 1 << 30
@@ -29,6 +29,7 @@ HEALTHY = Machine(
     driver="570.124.06",
     gpus=8,
     iommu=False,
+    clock=Clock(synchronised=True, error=0.012),
     interfaces={"lo": ("127.0.0.1",), "eth0": ("10.0.0.1",)},
     listening=frozenset({22}),
     master=Resolution("node0", ("10.0.0.1",), 0.01),
@@ -133,6 +134,21 @@ FAULTS: list[tuple[str, dict[str, Any], State, str, str]] = [
     ("DD316", {"state_error": "/home cannot be written to"}, State.WARNING, "cannot be written", "--bundle"),
     ("DD316", {"state_space": Space(GIB, 1000)}, State.WARNING, "0 MB free", "df -h"),
     ("DD317", {"iommu": True}, State.NOTE, "an IOMMU is on", "NCCL_P2P_DISABLE=1"),
+    ("DD318", {"clock": Clock(synchronised=True, error=9.0)}, State.WARNING, "wrong by 9.0 s", "chronyc tracking"),
+    (
+        "DD318",
+        {"clock": Clock(synchronised=False, error=16.0)},
+        State.NOTE,
+        "is not known",
+        "date +%s.%N; ssh node0 date +%s.%N",
+    ),
+    (
+        "DD318",
+        {"clock": Clock(synchronised=False, error=16.0), "launch": Launch()},
+        State.UNKNOWN,
+        "with one node",
+        "",
+    ),
     ("DD317", {"iommu": True, **_env(NCCL_P2P_DISABLE="1")}, State.OK, "no IOMMU", ""),
 ]
 

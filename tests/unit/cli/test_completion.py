@@ -42,7 +42,7 @@ def script(tmp_path: Path) -> Path:
         (["repro", "run", "--ba"], ["--backend"]),
         (["repro", "run", "--backend", ""], ["gloo", "nccl"]),
         (["completion", "f"], ["fish"]),
-        (["config", ""], ["show", "-h", "--help", "--json"]),
+        (["config", ""], ["show", "-f", "--format", "-h", "--help", "--json"]),
         (["watch", "--", "tr"], ["train.py"]),
         (["lint", "tr"], ["train.py"]),
     ],

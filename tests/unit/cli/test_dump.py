@@ -74,6 +74,7 @@ def test_several_jobs_of_one_name_are_listed(found: list[HostJob], capsys: pytes
 def test_one_report_is_written_for_one_job(found: list[HostJob], capsys: pytest.CaptureFixture[str]) -> None:
     found.extend([job(4711), job(4811)])
     assert "one report only: 2 jobs are meant" in said(capsys, "--all", "--json")
+    assert "one report only: 2 jobs are meant" in said(capsys, "--all", "--html", "page.html")
 
 
 def test_a_pid_after_json_is_no_file(

@@ -10,6 +10,7 @@ import pytest
 
 from ddpdoctor.cli import main, options, watch, watch_settings
 from ddpdoctor.errors import UsageError
+from ddpdoctor.launch.environment import TorchVersion, plan
 
 
 def _project(folder: Path, *lines: str) -> Path:
@@ -40,6 +41,34 @@ def test_options_come_before_everything(tmp_path: Path) -> None:
     assert (args.stall_after, args.quiet, args.no_probe, args.json) == ("1m", False, True, Path("a.json"))
 
 
+@pytest.mark.parametrize(
+    ("environ", "typed", "live"),
+    [
+        ({}, (), "line"),
+        ({}, ("--live",), "table"),
+        ({}, ("--no-live",), "off"),
+        ({"DDPDOCTOR_LIVE": "off"}, (), "off"),
+        ({"DDPDOCTOR_LIVE": "off"}, ("--live",), "table"),
+    ],
+)
+def test_what_is_shown_of_a_running_job(
+    environ: dict[str, str], typed: tuple[str, ...], live: str, tmp_path: Path
+) -> None:
+    parser = main.parser_of("watch")
+    parser.set_defaults(**watch_settings.defaults(environ, tmp_path))
+    assert options.parse(parser, list(typed)).live == live
+
+
+def test_a_word_that_means_nothing_is_said_before_the_job_starts(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DDPDOCTOR_LIVE", "tabel")
+    assert main.main(["watch", "--", sys.executable, "-c", "print('started')"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "live = tabel: it is none of line, table, off" in err
+
+
 def test_every_setting_is_an_option_with_the_same_default() -> None:
     parser = main.parser_of("watch")
     for setting in watch_settings.SETTINGS:
@@ -64,6 +93,22 @@ def test_every_setting_is_an_option_with_the_same_default() -> None:
 def test_what_a_project_cannot_say(line: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said):
         watch_settings.resolve({}, _project(tmp_path, line))
+
+
+def test_a_variable_that_is_no_setting() -> None:
+    with pytest.raises(UsageError, match="there is no variable DDPDOCTOR_STAL_AFTER") as raised:
+        watch_settings.resolve({"DDPDOCTOR_STAL_AFTER": "7m"}, Path("/"))
+    assert raised.value.hint == "did you mean DDPDOCTOR_STALL_AFTER?"
+
+
+def test_what_watch_sets_for_the_ranks_is_no_setting() -> None:
+    """`watch` inside of a watched job, as a launcher's script may start it."""
+    planned = plan({}, TorchVersion(None), run=Path("/run/d"), watch_pid=42, group_timeout=90.0).set
+    ours = {name for name in planned if "DDPDOCTOR" in name}
+    assert ours == {"_DDPDOCTOR_RUN", "_DDPDOCTOR_WATCH_PID", "_DDPDOCTOR_GROUP_TIMEOUT"}
+    found = watch_settings.resolve(planned, Path("/"))
+    assert {one.origin for one in found} == {"default"}
+    assert not ours & {setting.variable for setting in watch_settings.SETTINGS}
 
 
 def test_a_variable_that_is_neither_true_nor_false() -> None:

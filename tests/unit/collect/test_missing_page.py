@@ -37,7 +37,7 @@ def process(*flags: str, **environ: str) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("flags", "environ", "reason"),
     [
-        ((), {"DDPDOCTOR_RUN": ""}, "did not reach this process"),
+        ((), {"_DDPDOCTOR_RUN": ""}, "did not reach this process"),
         ((), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "AUTOLOAD=0"),
         (("-B", "-I"), {}, "`python -I` ignores"),
         (("-sE",), {}, "`python -E` ignores"),

@@ -50,9 +50,9 @@ def test_the_users_ring_stays_under_either_name(name: str, torch: str | None) ->
 def test_the_probes_folder_comes_first_and_the_users_path_stays() -> None:
     planned = plan({"PYTHONPATH": "/mine:/too"}, TorchVersion("2.13"), run=Path("/run/d"), watch_pid=42)
     assert planned.set["PYTHONPATH"] == f"{PLUGIN}:/mine:/too"
-    assert planned.set["DDPDOCTOR_RUN"] == "/run/d"
-    assert planned.set["DDPDOCTOR_WATCH_PID"] == "42"
-    assert "DDPDOCTOR_GROUP_TIMEOUT" not in planned.set
+    assert planned.set["_DDPDOCTOR_RUN"] == "/run/d"
+    assert planned.set["_DDPDOCTOR_WATCH_PID"] == "42"
+    assert "_DDPDOCTOR_GROUP_TIMEOUT" not in planned.set
 
 
 def test_the_plugin_folder_is_there() -> None:
@@ -61,7 +61,7 @@ def test_the_plugin_folder_is_there() -> None:
 
 def test_a_group_timeout_is_handed_on_in_seconds() -> None:
     planned = plan({}, TorchVersion("2.13"), run=Path("/r"), watch_pid=1, group_timeout=90.0)
-    assert planned.set["DDPDOCTOR_GROUP_TIMEOUT"] == "90"
+    assert planned.set["_DDPDOCTOR_GROUP_TIMEOUT"] == "90"
 
 
 NAMES = st.sampled_from(["PYTHONPATH", OLD, NEW, "TORCH_NCCL_BLOCKING_WAIT", "OTHER"])

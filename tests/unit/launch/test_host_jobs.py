@@ -43,7 +43,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         script.write_text(text)
         run = uuid.uuid4().hex
         command = [sys.executable, "-c", LAUNCHER, str(script), str(ranks), run, port]
-        kept = {k: v for k, v in os.environ.items() if k not in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "DDPDOCTOR_RUN")}
+        kept = {k: v for k, v in os.environ.items() if k not in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "_DDPDOCTOR_RUN")}
         process = subprocess.Popen(command, env=kept, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         assert process.stdout is not None

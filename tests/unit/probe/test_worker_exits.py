@@ -44,7 +44,7 @@ ranks[-1].kill()
 def launcher(run: Path, *statuses: int, watcher: int) -> Iterator[subprocess.Popen[str]]:
     """A launcher whose ranks but the last end one after the other with these statuses."""
     command = [sys.executable, "-c", LAUNCHER, str(run), *map(str, statuses)]
-    environment = {**os.environ, "DDPDOCTOR_WATCH_PID": str(watcher)}
+    environment = {**os.environ, "_DDPDOCTOR_WATCH_PID": str(watcher)}
     environment.pop("RANK", None)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
