@@ -56,6 +56,7 @@ def assemble(capture: Capture) -> Evidence:
         command=redacted_command(capture.command),
         versions=capture.versions,
         environment=capture.environment,
+        end=capture.end,
     )
 
 

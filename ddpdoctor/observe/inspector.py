@@ -16,7 +16,7 @@ from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.evidence import Gap, Timing
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
 
@@ -59,15 +59,14 @@ class Inspector:
         return take_sample(workers, self.run, kinds or self.kinds, deadline=deadline, stacks=stacks)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
-        """The verdict if a deadlock is proven, or if ranks wait for one that is stopped, which time does not mend; else
-        None. If no rank waits for another, the pages alone show that, which is the usual case."""
+        """What two samples show of a job in which ranks wait for others; else None. If none does, the pages alone show
+        that, which is the usual case."""
         detected = time.monotonic()
         for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
             first = self.sample(workers, kinds)
             if self._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
                 return None
-        found = self._again(workers, first, detected, last_progress)
-        return found if _needs_no_patience(found.report) else None
+        return self._again(workers, first, detected, last_progress)
 
     def examine(
         self,
@@ -87,13 +86,17 @@ class Inspector:
         return self._examined((first, self.sample(workers, deadline=within / 3)), detected, last_progress)
 
     def examine_samples(
-        self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()
+        self,
+        samples: tuple[Sample, ...],
+        last_progress: float,
+        exits: tuple[Exit, ...] = (),
+        end: JobEnd | None = None,
     ) -> Verdict:
         """The verdict from samples taken earlier, when the first rank died.
 
         `exits` are those that the probe in the launcher did not record: the supervisor's own child.
         """
-        return self._examined(samples, samples[-1].time, last_progress, exits)
+        return self._examined(samples, samples[-1].time, last_progress, exits, end)
 
     def over(self, workers: Callable[[], tuple[Worker, ...]], seconds: float, exits: tuple[Exit, ...] = ()) -> Verdict:
         """The verdict from samples over so many seconds: the more there are, the less a rank that works in long sleeps
@@ -111,7 +114,12 @@ class Inspector:
         return self._examined((first, self.sample(workers)), detected, last_progress)
 
     def _examined(
-        self, samples: tuple[Sample, ...], detected: float, last_progress: float, exits: tuple[Exit, ...] = ()
+        self,
+        samples: tuple[Sample, ...],
+        detected: float,
+        last_progress: float,
+        exits: tuple[Exit, ...] = (),
+        end: JobEnd | None = None,
     ) -> Verdict:
         capture = Capture(
             samples=samples,
@@ -120,6 +128,7 @@ class Inspector:
             command=self.command,
             versions=self.versions,
             environment=self.environment,
+            end=end,
         )
         evidence = assemble(capture)
         files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
@@ -127,7 +136,8 @@ class Inspector:
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
 
 
-def _needs_no_patience(report: Report) -> bool:
-    """Whether more time would show nothing else. A process that is stopped continues only if somebody tells it to."""
+def needs_no_patience(report: Report) -> bool:
+    """Whether more time would show nothing else: a deadlock is proven, or a process is stopped, which continues only if
+    somebody tells it to."""
     stopped = any(rank.state == Activity.STOPPED.value for rank in report.ranks)
     return report.deadlock is Deadlock.PROVEN or (report.outcome is Outcome.HANG and stopped)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +13,14 @@ from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.launch import discovery
 from ddpdoctor.model.diagnosis import Outcome
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe import stall
-from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.inspector import Inspector, Verdict, needs_no_patience
 from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
 from ddpdoctor.observe.stopping import grounds
+from ddpdoctor.probe.worker_exits import ENDING, STANDING
 
 #: seconds between readings of the pages
 READING = 0.5
@@ -52,14 +55,15 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Callbacks:
     """Called with every verdict worth reporting, with one that a later look has confirmed, with the verdict on an
-    attempt after which the launcher has started the ranks again, and with the CLOCK_MONOTONIC time when a reported job
-    resumed.
+    attempt after which the launcher has started the ranks again, with the CLOCK_MONOTONIC time when a reported job
+    resumed, and with the look at a job that stood still when its launcher was told to end it.
     """
 
     verdict: Callable[[Verdict], None]
     confirmed: Callable[[Verdict], None]
     restarted: Callable[[Verdict], None]
     resumed: Callable[[float], None]
+    ending: Callable[[Verdict], None]
 
 
 class Watcher:
@@ -91,6 +95,9 @@ class Watcher:
         self._last_sight: _LastSight | None = None
         #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
         self._restarted_after: float | None = None
+        #: what the job stood in when it was last looked at, as long as nothing has moved since and nothing was reported
+        self._stood_in: Verdict | None = None
+        self._noted_standing = False
         #: last sights of attempts after which the launcher has started the ranks again
         self._failed_attempts: list[_LastSight] = []
 
@@ -101,6 +108,7 @@ class Watcher:
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
         self._examine_survivors()
+        self._look_before_the_end(now)
         self._tell_failed_attempts()
         if now - self._read < READING:
             return
@@ -111,6 +119,7 @@ class Watcher:
         if not self._has_ranks():
             return
         self._take_pulse()
+        self._note_standing(now)
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
                 self._callbacks.resumed(self._progress.moved)
@@ -120,8 +129,10 @@ class Watcher:
                 self._search()
                 found = self._inspector.prove(self._workers(), self._progress.moved)
                 self._progress = stall.proof_failed(self._progress, time.monotonic())
-                if found is not None:
+                if found is not None and needs_no_patience(found.report):
                     self._pass_on(found)
+                elif found is not None and found.report.outcome is Outcome.HANG:
+                    self._stood_in = found
             case Decision.STALLED:
                 self._pass_on(self.examine())
             case Decision.KEEP:
@@ -142,10 +153,18 @@ class Watcher:
         since = self._reported_sample
         return self._inspector.examine(self._workers(), self._progress.moved, since=since, within=within)
 
-    def close(self, own: Exit) -> Verdict | None:
+    def last_look(self) -> Verdict:
+        """Examine the job now, quickly, because it is about to be ended."""
+        verdict = self.examine(within=LAST_LOOK)
+        self._progress = stall.reported(self._progress, time.monotonic())
+        self._note_standing(time.monotonic())
+        return verdict
+
+    def close(self, own: Exit, sent: tuple[Sent, ...] = ()) -> Verdict | None:
         """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.
 
         `own` is the exit of the supervisor's child, which nobody else has recorded; that child may be a rank itself.
+        `sent` are the signals that were passed on to it.
         """
         self._search()
         self._take_pulse()
@@ -154,9 +173,51 @@ class Watcher:
         if not self._has_ranks():
             return None
         exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
-        if self._last_sight is not None:
-            return self._inspector.examine_samples((self._last_sight.sample,), self._last_sight.moved, exits)
-        return self._inspector.examine_samples((self._inspector.sample(self._workers()),), self._progress.moved, exits)
+        end = JobEnd(own.status or 0, sent)
+        sight, moved = self._last_sight, self._progress.moved
+        if sight is not None:
+            return self._with_standing(self._inspector.examine_samples((sight.sample,), sight.moved, exits, end))
+        sample = self._inspector.sample(self._workers())
+        return self._with_standing(self._inspector.examine_samples((sample,), moved, exits, end))
+
+    def _with_standing(self, last: Verdict) -> Verdict:
+        """The last verdict, or what the job stood in before if nobody in it is to blame for its end."""
+        before, first = self._standing(), next(iter(last.report.diagnoses), None)
+        if before is None or last.report.outcome is Outcome.HEALTHY:
+            return last
+        if first is not None and first.culprits and last.report.outcome is Outcome.CRASH:
+            stood = next(iter(before.report.diagnoses), None)
+            return _noted(last, f"before, the job stood still: {stood.code}: {stood.summary}" if stood else "")
+        return _noted(before, f"the job stood still until its end: {first.summary}" if first else "")
+
+    def _standing(self) -> Verdict | None:
+        """What the job stood in when it was last looked at, unless it has moved since then or that was reported."""
+        seen = self._stood_in
+        if seen is None or self._progress.reported is not None:
+            return None
+        return seen if self._progress.moved <= seen.capture.timing.last_progress else None
+
+    def _note_standing(self, now: float) -> None:
+        """Tell the probe in the launcher whether a look is worth waiting for."""
+        stands = self.stands_still(now)
+        if stands != self._noted_standing:
+            self._noted_standing = stands
+            with contextlib.suppress(OSError):
+                if stands:
+                    (self.run / STANDING).touch()
+                else:
+                    (self.run / STANDING).unlink(missing_ok=True)
+
+    def _look_before_the_end(self, now: float) -> None:
+        """The launcher of a job that stands still is about to end its ranks, and waits for a look."""
+        if not self._noted_standing or not (self.run / ENDING).exists():
+            return
+        verdict = self.last_look() if self.stands_still(now) else None
+        (self.run / ENDING).unlink(missing_ok=True)
+        for pid in (self._pid, *(worker.pid for worker in self._workers() if worker.role is Role.LAUNCHER)):
+            (self.run / f"looked.{pid}").touch()
+        if verdict is not None and verdict.report.outcome is not Outcome.HEALTHY:
+            self._callbacks.ending(verdict)
 
     def _workers(self) -> tuple[Worker, ...]:
         return tuple(self._known.values())
@@ -227,3 +288,10 @@ class Watcher:
         essence = (report.outcome, grounds(report), tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
         again, self._last_passed_on = essence == self._last_passed_on, essence
         (self._callbacks.confirmed if again else self._callbacks.verdict)(verdict)
+
+
+def _noted(verdict: Verdict, note: str) -> Verdict:
+    if not note:
+        return verdict
+    report = verdict.report
+    return dataclasses.replace(verdict, report=dataclasses.replace(report, notes=(*report.notes, note)))

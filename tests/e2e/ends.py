@@ -70,7 +70,9 @@ class Ended:
     def explain(self) -> str:
         told = [(d["code"], d["confidence"], d["culprits"], d["summary"]) for d in self.report.get("diagnoses", [])]
         head = {key: self.report.get(key) for key in ("outcome", "deadlock", "notes")}
-        return f"status {self.status} after {self.seconds:.1f} s, left {self.left}; {head} {told}\n{self.stderr[-3000:]}"
+        return (
+            f"status {self.status} after {self.seconds:.1f} s, left {self.left}; {head} {told}\n{self.stderr[-3000:]}"
+        )
 
 
 def run(end: End, state: str, folder: Path, *, watched: bool, options: Sequence[str] = ()) -> Ended:

@@ -32,7 +32,7 @@ def watcher(tmp_path: Path, told: list[str]) -> Watcher:
     def note(word: str) -> object:
         return lambda _: told.append(word)
 
-    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed")))  # type: ignore[arg-type]
+    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed", "ending")))  # type: ignore[arg-type]
     return Watcher(Inspector(tmp_path, (), {}, {}, 0.0, 0.0), 1, callbacks, stall_after=8.0)
 
 
