@@ -155,7 +155,7 @@ class Watcher:
 
     def last_look(self) -> Verdict:
         """Examine the job now, quickly, because it is about to be ended."""
-        verdict = self.examine(within=LAST_LOOK)
+        verdict = self._with_standing(self.examine(within=LAST_LOOK))
         self._progress = stall.reported(self._progress, time.monotonic())
         self._note_standing(time.monotonic())
         return verdict

@@ -28,8 +28,10 @@ _SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit", "E
 #: Signals that launchers send to the survivors of a first death, with the earliest delay in seconds. torchrun leaves 30
 #: s between SIGTERM and SIGKILL; other launchers less.
 _LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
-#: signals that end a job, whatever it does about them
-_ENDS = (2, 15, 1)
+#: signals that end a job, whatever it does about them: SIGHUP, SIGINT, SIGTERM
+_ENDS = (1, 2, 15)
+#: signals that no fault of a program raises: those, SIGQUIT, SIGUSR1 and SIGUSR2
+_SENT = (*_ENDS, 3, 10, 12)
 #: How long an interpreter takes at most to end after an exception, with flushing and joining daemons, in seconds.
 ON_ITS_WAY_OUT_SECONDS = 3.0
 #: SIGABRT: gloo ends a process with it when operations of unequal size meet
@@ -51,8 +53,8 @@ class Failure:
     victim: bool
     #: the last exception says that a peer has gone; this is the one behind it, which may have been handled correctly
     hidden: bool = False
-    #: it was ended from outside: by what was passed on to the job, with other ranks at once, or by its launcher although
-    #: no rank had failed
+    #: it was ended from outside: by what was passed on to the job, with other ranks at once, by its launcher although
+    #: no rank had failed, or by a signal that only people and schedulers send
     outside: bool = False
 
     @property
@@ -132,9 +134,12 @@ def _from_outside(evidence: Evidence, judged: list[Failure]) -> list[Failure]:
     if first is None:
         return judged
     by_launcher = first.died_by_signal and told_by_launcher(evidence, first) is not None
-    if not (sent_before(evidence, first) or by_launcher or _together(evidence, judged, first)):
-        return judged
-    return [replace(failure, outside=True, victim=False) for failure in judged]
+    if sent_before(evidence, first) or by_launcher or _together(evidence, judged, first):
+        return [replace(failure, outside=True, victim=False) for failure in judged]
+    seen = evidence.rank(first.rank)
+    if first.died_by_signal and seen and seen.page and -(first.status or 0) in _SENT:
+        return [replace(failure, outside=failure is first) for failure in judged]
+    return judged
 
 
 def sent_before(evidence: Evidence, failure: Failure) -> int | None:

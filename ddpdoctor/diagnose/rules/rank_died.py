@@ -1,8 +1,8 @@
 """# DD251 rank-died
 
 ## What
-A rank raised an exception or was killed; the other ranks lost it or wait for it. Or all ranks were ended from outside, or
-the launcher was: then no rank is to blame, and the diagnosis says what is known of the sender.
+A rank raised an exception or was killed; the other ranks lost it or wait for it. Or ranks, or their launcher, were
+ended from outside: then no rank is to blame, and the diagnosis says what is known of the sender.
 
 ## Why it hangs
 On NCCL nothing notifies the other ranks, and they wait until a timeout. On gloo their connections break and they raise
@@ -16,7 +16,8 @@ Fix the error in the first traceback. A rank killed by SIGKILL has often used mo
 container allows: look for the out-of-memory killer in `dmesg`.
 
 ## When it is wrong
-Times are compared on one machine's clock. If the death of the first rank was not recorded, a victim may be named.
+A signal that a rank sends itself looks like one from outside. Times are compared on one machine's clock. If the death
+of the first rank was not recorded, a victim may be named.
 
 ## References
 https://github.com/facebookresearch/fairseq/issues/810 https://github.com/pytorch/pytorch/issues/150916
@@ -66,21 +67,22 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
     told = failures.told_by_launcher(evidence, first)
     number = passed_on or told or -(first.status or 0)
     name = _signal_name(number)
-    together = RankSet.of(one.rank for one in facts.failures if one.status == first.status)
+    together = RankSet.of(one.rank for one in facts.failures if one.outside and one.status == first.status)
     who = wording.ranks(together)
+    were = wording.verb(together, "was", "were")
     if passed_on:
         summary, sender = f"the job was ended from outside: `watch` was sent {name}", "`watch` passed it on to the job"
     elif told:
         summary = f"the job was ended from outside: its launcher sent {name} to {who}, and no rank had failed before"
         sender = "somebody told the launcher to end, or it lost another node"
     else:
-        summary, sender = f"{who} were ended from outside by {name}, at once", "its sender is not known"
+        summary, sender = f"{who} {were} ended from outside by {name}", "its sender is not known"
     return diagnosis(
         RANK_DIED,
         facts.waiting,
         confidence=Confidence.LIKELY,
         summary=summary,
-        why=f"No rank failed by itself: {who} ended by one signal; {sender}.",
+        why=f"No rank failed by itself: {name} ended {who}, and {sender}.",
         fix=_fix_outside(number),
         locations=facts.locations_of(together),
         evidence=tuple(_evidence(facts, first)),
@@ -90,8 +92,8 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
 def _fix_outside(number: int) -> str:
     if number == signal.SIGKILL:
         return (
-            "Look for who killed the job: the out-of-memory killer (`dmesg`, the container's events), a scheduler after "
-            "its grace period, a person."
+            "Look for who killed the job: the out-of-memory killer (`dmesg`, the container's events), a scheduler "
+            "after its grace period, a person."
         )
     return (
         "Nothing in the job needs a change for this. Look for the sender if it is not known: a time limit, a "
