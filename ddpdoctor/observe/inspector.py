@@ -98,12 +98,19 @@ class Inspector:
         """
         return self._examined(samples, samples[-1].time, last_progress, exits, end)
 
-    def over(self, workers: Callable[[], tuple[Worker, ...]], seconds: float, exits: tuple[Exit, ...] = ()) -> Verdict:
+    def over(
+        self,
+        workers: Callable[[], tuple[Worker, ...]],
+        seconds: float,
+        exits: tuple[Exit, ...] = (),
+        since: Sample | None = None,
+    ) -> Verdict:
         """The verdict from samples over so many seconds: the more there are, the less a rank that works in long sleeps
-        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows."""
+        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows;
+        `since` is a sample of an earlier look."""
         detected = time.monotonic()
         number = max(2, min(MOST_SAMPLES, 1 + round(seconds / BETWEEN)))
-        samples: list[Sample] = []
+        samples: list[Sample] = [since] if since else []
         for i in range(number):
             time.sleep(max(0.0, detected + seconds * i / (number - 1) - time.monotonic()))
             samples.append(self.sample(workers()))

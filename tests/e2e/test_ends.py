@@ -97,7 +97,7 @@ def _cases() -> Iterator[object]:
             )
 
 
-@pytest.mark.parametrize(("kind", "state"), _cases())
+@pytest.mark.parametrize(("kind", "state"), list(_cases()))
 def test_an_end_is_told_right_and_is_the_job_s_own(kind: Kind, state: str, tmp_path: Path) -> None:
     alone = run(kind.end, state, tmp_path / "alone", watched=False)
     watched = run(kind.end, state, tmp_path / "watched", watched=True)
