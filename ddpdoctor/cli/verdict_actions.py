@@ -200,7 +200,7 @@ class VerdictActions:
                 return "job left running until a second look shows the same (--on-hang=stop)"
             case stopping.Grounds.TOO_WEAK:
                 return "job left running: what is only possible stops no job (--on-hang=stop)"
-        return "job left running: only a hang is stopped (--on-hang=stop)"
+        return "job left running: only what hangs is stopped (--on-hang=stop)"
 
     def _ended_by_launcher(self, verdict: Verdict) -> None:
         """The job stood still, and its launcher, told to end by somebody else, has waited for a look."""

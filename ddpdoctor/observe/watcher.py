@@ -29,6 +29,8 @@ READING = 0.5
 SEARCHING_FOR_RANKS, SEARCHING_FOR_PAGES, SEARCHING = 1.0, 3.0, 15.0
 #: seconds for examining the survivors while their launcher waits (it waits 2)
 LAST_LOOK = 1.5
+#: seconds before the end in which a job that stood may move: exceptions of what ends it are no progress
+LAST_STIR = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,9 @@ class Watcher:
         self._last_sight: _LastSight | None = None
         #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
         self._restarted_after: float | None = None
-        #: what the job stood in when it was last looked at, as long as nothing has moved since and nothing was reported
+        #: what the job stood in when it was last looked at, and the first movement after that
         self._stood_in: Verdict | None = None
+        self._stirred: float | None = None
         self._noted_standing = False
         #: last sights of attempts after which the launcher has started the ranks again
         self._failed_attempts: list[_LastSight] = []
@@ -132,7 +135,7 @@ class Watcher:
                 if found is not None and needs_no_patience(found.report):
                     self._pass_on(found)
                 elif found is not None and found.report.outcome is Outcome.HANG:
-                    self._stood_in = found
+                    self._stood_in, self._stirred = found, None
             case Decision.STALLED:
                 self._pass_on(self.examine())
             case Decision.KEEP:
@@ -191,11 +194,12 @@ class Watcher:
         return _noted(before, f"the job stood still until its end: {first.summary}" if first else "")
 
     def _standing(self) -> Verdict | None:
-        """What the job stood in when it was last looked at, unless it has moved since then or that was reported."""
-        seen = self._stood_in
-        if seen is None or self._progress.reported is not None:
+        """What the job stood in when it was last looked at, unless it has moved on since then or that was reported."""
+        if self._progress.reported is not None:
             return None
-        return seen if self._progress.moved <= seen.capture.timing.last_progress else None
+        ended = self._last_sight.sample.time if self._last_sight else time.monotonic()
+        moved_on = self._stirred is not None and ended - self._stirred > LAST_STIR
+        return None if moved_on else self._stood_in
 
     def _note_standing(self, now: float) -> None:
         """Tell the probe in the launcher whether a look is worth waiting for."""
@@ -239,7 +243,10 @@ class Watcher:
         self._known = gone | found
 
     def _take_pulse(self) -> None:
-        self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), self._progress.moved))
+        before = self._progress.moved
+        self._progress = stall.advance(self._progress, self._pages.pulse(self._workers(), before))
+        if self._stirred is None and self._progress.moved > before:
+            self._stirred = self._progress.moved
 
     def _examine_survivors(self) -> None:
         """After a rank has failed, examine the others before their launcher ends them, then let it continue."""

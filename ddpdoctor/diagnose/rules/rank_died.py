@@ -70,19 +70,21 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
     together = RankSet.of(one.rank for one in facts.failures if one.outside and one.status == first.status)
     who = wording.ranks(together)
     were = wording.verb(together, "was", "were")
+    why = f"No rank failed by itself: {name} ended {who}, and its sender is not known."
     if passed_on:
-        summary, sender = f"the job was ended from outside: `watch` was sent {name}", "`watch` passed it on to the job"
+        summary = f"the job was ended from outside: `watch` was sent {name}"
+        why = f"No rank failed before: `watch` passed {name} on to the job, and what ended after it is a consequence."
     elif told:
         summary = f"the job was ended from outside: its launcher sent {name} to {who}, and no rank had failed before"
-        sender = "somebody told the launcher to end, or it lost another node"
+        why = "No rank failed by itself: somebody told the launcher to end, or it lost another node."
     else:
-        summary, sender = f"{who} {were} ended from outside by {name}", "its sender is not known"
+        summary = f"{who} {were} ended from outside by {name}"
     return diagnosis(
         RANK_DIED,
         facts.waiting,
         confidence=Confidence.LIKELY,
         summary=summary,
-        why=f"No rank failed by itself: {name} ended {who}, and {sender}.",
+        why=why,
         fix=_fix_outside(number),
         locations=facts.locations_of(together),
         evidence=tuple(_evidence(facts, first)),
