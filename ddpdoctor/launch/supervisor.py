@@ -36,7 +36,9 @@ _OUR_OWN = (signal.SIGQUIT, signal.SIGCHLD, signal.SIGALRM)
 _TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
 #: seconds for which a signal is held back, and within which the same signal is the same event
-HOLD, SAME = 2.0, 0.2
+HOLD, SAME = 2.0, 0.02
+#: seconds between two equal signals: of two that are pending at once a process gets one
+APART = 0.5
 #: seconds between SIGTERM and SIGKILL when a job is stopped
 GRACE = 10.0
 
@@ -65,6 +67,8 @@ class Job:
         #: the signal that is held back, 0 for none, and since when
         self.held = 0
         self._held_since = 0.0
+        #: a second one, equal to that which was just passed on; 0 for none
+        self._following = 0
         #: the child's return code, negative for a signal; None while it runs
         self.returncode: int | None = None
 
@@ -107,7 +111,7 @@ class Job:
                 signal.signal(number, signal.SIG_IGN)
 
     def _restore(self) -> None:
-        if self.held:
+        if self.held or self._following:
             signal.setitimer(signal.ITIMER_REAL, 0.0)  # the job has ended meanwhile, and so would we
         signal.set_wakeup_fd(self._previous_wakeup)
         for number, handler in self._previous.items():
@@ -122,7 +126,7 @@ class Job:
         elif number == signal.SIGTSTP:
             self._suspension_wanted = True
         elif number == signal.SIGALRM:
-            self.release()
+            self._on_time()
         elif number in FORWARDED:
             if self._status is not None:
                 raise KeyboardInterrupt  # the job is over, so what is interrupted is our own last report
@@ -130,9 +134,21 @@ class Job:
             if self.stands_still and not self.held and not self.sent:
                 self.held, self._held_since = number, now
                 signal.setitimer(signal.ITIMER_REAL, HOLD)
-            elif number != self.held or now - self._held_since > SAME:
+            elif number == self.held and now - self._held_since > SAME:
+                self.release()
+                self._following = number
+                signal.setitimer(signal.ITIMER_REAL, APART)
+            elif number != self.held:
                 self.release()
                 self._pass_on(number)
+
+    def _on_time(self) -> None:
+        """The look takes too long, or the second signal is due."""
+        number, self._following = self._following, 0
+        if number:
+            self._pass_on(number)
+        else:
+            self.release()
 
     def release(self) -> None:
         """Forward the signal that is held back."""

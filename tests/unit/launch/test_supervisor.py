@@ -80,6 +80,19 @@ def test_a_second_one_goes_through_at_once_with_the_first(tmp_path: Path) -> Non
     assert sorted(said(told)) == ["SIGINT", "SIGTERM"]
 
 
+def test_the_same_signal_a_second_time_reaches_the_job_a_second_time(tmp_path: Path) -> None:
+    """Of two equal signals that are pending at once a process gets one."""
+    running, told = job(tmp_path, 2)
+    with running:
+        ready(running, told)
+        running.stands_still = True
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(2 * supervisor.SAME)
+        signal.raise_signal(signal.SIGINT)
+        ended(running)
+    assert said(told) == ["SIGINT", "SIGINT"]
+
+
 def test_a_look_that_takes_too_long_holds_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "HOLD", 0.1)
     running, told = job(tmp_path, 1)
