@@ -134,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
             follower = None
             try:
                 from ddpdoctor.cli.verdict_actions import VerdictActions
+                from ddpdoctor.collect.memory_kills import memory_kills
                 from ddpdoctor.observe.inspector import Inspector
 
                 looker = Inspector(
@@ -144,6 +145,7 @@ def run(args: argparse.Namespace) -> int:
                     started=started,
                     started_wall=wall,
                     native=config.native,
+                    kills_before=memory_kills(),
                 )
                 follower = VerdictActions(job, looker, config, console, probe="DDPDOCTOR_RUN" in planned.set)
             except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job

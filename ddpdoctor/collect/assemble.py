@@ -57,6 +57,7 @@ def assemble(capture: Capture) -> Evidence:
         versions=capture.versions,
         environment=capture.environment,
         end=capture.end,
+        memory_kills=capture.memory_kills,
     )
 
 

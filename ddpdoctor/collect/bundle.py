@@ -92,6 +92,7 @@ def _manifest(capture: Capture) -> dict[str, Any]:
         "environment": encode(capture.environment),
         "exits": encode(capture.exits),
         "end": encode(capture.end),
+        "memory_kills": capture.memory_kills,
         "samples": [
             {
                 "time": sample.time,
@@ -121,6 +122,7 @@ def read(directory: Path) -> Capture:
             command=tuple(str(word) for word in manifest["command"]),
             versions={str(k): str(v) for k, v in manifest["versions"].items()},
             environment={str(k): str(v) for k, v in manifest["environment"].items()},
+            memory_kills=int(manifest.get("memory_kills", 0)),
             end=decode(JobEnd, manifest["end"]) if manifest.get("end") else None,
         )
     except (DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:

@@ -104,6 +104,8 @@ class Evidence:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: what the reader must know about how the evidence was read, such as where rank numbers came from
     notes: tuple[str, ...] = ()
+    #: processes on this machine that the kernel has killed for memory since the job was started
+    memory_kills: int = 0
     #: how the watched command ended, None while it runs and for what was not watched
     end: JobEnd | None = None
     #: the stacks were saved because somebody found the job hanging: an idle rank with one sample counts as blocked

@@ -12,6 +12,7 @@ from ddpdoctor.collect import pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
+from ddpdoctor.collect.memory_kills import memory_kills
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
@@ -51,6 +52,8 @@ class Inspector:
     root: str = ""
     #: what a sample has of each process unless said otherwise
     kinds: frozenset[PartKind] = EVERYTHING
+    #: `memory_kills()` when the job was started, None where that is not known
+    kills_before: int | None = None
 
     def sample(
         self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] | None = None, *, deadline: float = 5.0
@@ -136,11 +139,16 @@ class Inspector:
             versions=self.versions,
             environment=self.environment,
             end=end,
+            memory_kills=self._memory_kills(),
         )
         evidence = assemble(capture)
         files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
         files |= source_files.imported_by(files, started=self.started_wall, root=self.root)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
+
+    def _memory_kills(self) -> int:
+        now = memory_kills()
+        return 0 if now is None or self.kills_before is None else max(0, now - self.kills_before)
 
 
 def needs_no_patience(report: Report) -> bool:

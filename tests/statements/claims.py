@@ -416,6 +416,10 @@ def launcher_signal(case: Case, text: str) -> str:
     return launcher_status(case, str(-_number(text)))
 
 
+def memory_kills(case: Case, text: str) -> str:
+    return "" if case.witness.evidence.memory_kills == int(text) else "the kernel counts others"
+
+
 def pids(case: Case, text: str) -> str:
     living = {seen.worker.pid for seen in case.witness.evidence.ranks if seen.process}
     return "" if {int(pid) for pid in text.split()} <= living else "some are no pids of living ranks"
@@ -630,6 +634,7 @@ TYPES: Mapping[str, Type] = {
     "alive": Type(RANKS, alive),
     "launcher_status": Type(r"\d+", launcher_status),
     "launcher_signal": Type(r"SIG\w+|signal \d+", launcher_signal),
+    "memory_kills": Type(_INT, memory_kills),
     "pids": Type(r"\d+(?: \d+)*", pids),
     "raised": Type(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .+)?", raised),
     "since_start": Type(r"\d+(?:\.\d+)?", since_start),

@@ -85,10 +85,21 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
         confidence=Confidence.LIKELY,
         summary=summary,
         why=why,
-        fix=_fix_outside(number),
+        fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix_outside(number),
         locations=facts.locations_of(together),
         evidence=tuple(_evidence(facts, first)),
     )
+
+
+_FIX_MEMORY = (
+    "Let the ranks and their data workers use less memory, or raise the limit of the machine, the container or the "
+    "job; `dmesg` has what each process used."
+)
+
+
+def _killed_for_memory(facts: Facts, first: Failure) -> bool:
+    """Whether it got SIGKILL, and the kernel has killed some process of this machine for memory since the start."""
+    return first.status == -signal.SIGKILL and facts.evidence.memory_kills > 0
 
 
 def _fix_outside(number: int) -> str:
@@ -192,7 +203,7 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
         culprits=culprit,
         summary=_summary(first, culprit, site),
         why=_why(first, culprit, victims, facts.waiting - culprit),
-        fix=_fix(first, culprit),
+        fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix(first, culprit),
         locations=(*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
         evidence=tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
@@ -307,6 +318,8 @@ def _evidence(facts: Facts, first: Failure) -> Iterator[str]:
     timing = facts.evidence.timing
     started = timing.started
     clocked = timing.collected > started  # the evidence does not show when the job began
+    if _killed_for_memory(facts, first):
+        yield f"processes that the kernel killed for memory since the start: {facts.evidence.memory_kills}"
     for failure in facts.failures:
         what = f"raised {failure.raised.type}" if failure.raised else _ended(failure)
         role = "" if failure is first else (" (a victim)" if failure.victim else "")

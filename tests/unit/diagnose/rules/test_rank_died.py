@@ -176,3 +176,11 @@ def test_ranks_that_their_launcher_left_behind_are_named() -> None:
     culprits, summary = _first(evidence)
     assert (culprits, summary) == ((), "the job's launcher was killed by SIGKILL; ranks 0-1 run on without it")
     assert "kill 1000 1001" in examine(evidence).diagnoses[0].fix
+
+
+@pytest.mark.parametrize(("kills", "words"), [(0, "for the sender of SIGKILL"), (1, "use less memory")])
+def test_a_kill_for_memory_is_told_where_the_kernel_counts_one(kills: int, words: str) -> None:
+    gone = [Doing([AT.all("all_reduce", 3)]), Doing([AT.all("barrier", 2)], exit_status=-9)]
+    found = examine(replace(job(gone), memory_kills=kills)).diagnoses[0]
+    assert words in found.fix
+    assert any("killed for memory" in line for line in found.evidence) is bool(kills)
