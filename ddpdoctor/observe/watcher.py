@@ -186,9 +186,9 @@ class Watcher:
     def _with_standing(self, last: Verdict) -> Verdict:
         """The last verdict, or what the job stood in before if nobody in it is to blame for its end."""
         before, first = self._standing(), next(iter(last.report.diagnoses), None)
-        if before is None or last.report.outcome is Outcome.HEALTHY:
+        if before is None or last.report.outcome is not Outcome.CRASH:
             return last
-        if first is not None and first.culprits and last.report.outcome is Outcome.CRASH:
+        if first is not None and first.culprits:
             stood = next(iter(before.report.diagnoses), None)
             return _noted(last, f"before, the job stood still: {stood.code}: {stood.summary}" if stood else "")
         return _noted(before, f"the job stood still until its end: {first.summary}" if first else "")
