@@ -8,13 +8,14 @@ DOCS_INSTALLED := $(VENV)/.docs-installed
 FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
-.PHONY: help env demo test test-slow test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
+.PHONY: help env demo test test-slow test-ends test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
 	healthy-runs dump-accuracy without-ptrace lint-history clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
+	@echo "make test-ends  every kind of end of a job that moves and of one that stands, with watch and without it (an hour)"
 	@echo "make test-frameworks  the fixtures with Accelerate, DeepSpeed, Lightning, Ray Train, torchdata and transformers"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
 	@echo "make coverage   which lines the unit, golden and property tests run"
@@ -48,7 +49,11 @@ test: env
 	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow"
 
 test-slow: env
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "slow and not ends"
+
+# Each starts two jobs, one after the other.
+test-ends: env
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/e2e/test_ends.py
 
 # Two at a time: importing a framework takes each of the three or four processes of a job seconds of a core.
 test-frameworks: $(FRAMEWORKS_INSTALLED)

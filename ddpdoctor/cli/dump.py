@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import ddpdoctor
 from ddpdoctor.cli import duration, forms, options, output_paths
+from ddpdoctor.collect.capture import Sample
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.processes import Exit
@@ -214,8 +215,9 @@ def _span(seconds: float) -> str:
     return f"{seconds:.0f}s"
 
 
-def _look(job: HostJob, args: argparse.Namespace, seconds: float) -> Verdict:
-    """Take samples of the job for so long, and judge them. Raises InputError if it has ended meanwhile."""
+def _look(job: HostJob, args: argparse.Namespace, seconds: float, since: Sample | None = None) -> Verdict:
+    """Take samples of the job for so long, and judge them with the last one of the look before. Raises InputError if
+    the job has ended meanwhile."""
     from ddpdoctor.launch.discovery import Discovery
     from ddpdoctor.launch.spawned_jobs import as_ranks
     from ddpdoctor.observe.first_answer import first_answer
@@ -227,8 +229,9 @@ def _look(job: HostJob, args: argparse.Namespace, seconds: float) -> Verdict:
         )
     gone = tuple(_finished(rank, job) for rank in (() if job.run else job.finished))
     exits = tuple(Exit(worker.pid, 0, time.monotonic()) for worker in gone)
-    verdict = _inspector(job, args).over(lambda: (*as_ranks(discovery.find(*job.roots), job), *gone), seconds, exits)
-    report = first_answer(verdict.report, seconds)
+    inspector = _inspector(job, args)
+    verdict = inspector.over(lambda: (*as_ranks(discovery.find(*job.roots), job), *gone), seconds, exits, since)
+    report = first_answer(verdict.report, seconds if since is None else time.monotonic() - since.time)
     if job.run is None:
         report = dataclasses.replace(report, notes=(*report.notes, _NOT_WATCHED))
     return dataclasses.replace(verdict, report=_with_lint(report))
@@ -299,19 +302,21 @@ def _here() -> str:
 
 
 def _follow(jobs: Sequence[HostJob], args: argparse.Namespace, seconds: float) -> ExitCode:
-    """Look again and again until all jobs have ended; a verdict is printed when it is another one."""
+    """Look again and again until all jobs have ended; a verdict is printed when it is another one. Each look is
+    compared with the one before: what stands still from one to the next is suspected."""
     told: dict[int, object] = {}
+    last: dict[int, Sample] = {}
     worst = ExitCode.OK
     left = list(jobs)
     while left:
         for job in tuple(left):
             try:
-                verdict = _look(job, args, seconds)
+                verdict = _look(job, args, seconds, last.get(job.pid))
             except InputError as error:
                 print(f"ddpdoctor: {error.message}", file=sys.stderr)
                 left.remove(job)
                 continue
-            report = verdict.report
+            report, last[job.pid] = verdict.report, verdict.capture.samples[-1]
             gist = report.outcome, report.deadlock, [(d.code, d.culprits) for d in report.diagnoses[:1]]
             if told.get(job.pid) != gist:
                 told[job.pid] = gist

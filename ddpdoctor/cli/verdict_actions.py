@@ -28,7 +28,7 @@ from ddpdoctor.model.exhibit import Exhibit
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import LAST_LOOK, Callbacks, Seen, Watcher
+from ddpdoctor.observe.watcher import Callbacks, Seen, Watcher
 from ddpdoctor.report import json
 
 #: evidence folders that are kept in the state directory
@@ -47,7 +47,7 @@ class VerdictActions:
         self._watcher: Watcher | None = Watcher(
             inspector,
             job.pid,
-            Callbacks(self._act_on, self._confirmed, self._restarted, self._resumed),
+            Callbacks(self._act_on, self._confirmed, self._restarted, self._resumed, self._ended_by_launcher),
             stall_after=config.stall_after,
             probe=probe,
         )
@@ -88,7 +88,7 @@ class VerdictActions:
             self._job.release()
             return
         name = signal.Signals(self._job.held).name
-        verdict = watcher.examine(within=LAST_LOOK)
+        verdict = watcher.last_look()
         self._job.release()
         if verdict.report.outcome is not Outcome.HEALTHY:
             self._print(verdict, job=f"looked at before {name} was passed on to the job")
@@ -124,7 +124,7 @@ class VerdictActions:
         ended = f"signal {-code}" if code < 0 else f"exit status {status}"
         seconds = time.monotonic() - self._started
         final = self._last_verdict(status)
-        if final is not None and status != 0 and not self._job.forwarded and self._is_news(final):
+        if final is not None and status != 0 and self._is_news(final):
             self._print(final, job=f"job ended with {ended}")
         elif final is not None and not self._shown:
             self._write_file(final, "json", self._config.json)
@@ -145,15 +145,19 @@ class VerdictActions:
     def _is_news(self, verdict: Verdict) -> bool:
         """Whether a verdict is new: ranks that die of the timeout of a reported hang, and those that lose them, are
         not."""
-        if not verdict.report.diagnoses or (self._shown and _gist(verdict) == _gist(self._shown)):
+        first = next(iter(verdict.report.diagnoses), None)
+        if first is None or (self._shown and _gist(verdict) == _gist(self._shown)):
             return False
-        return self._standing is None or verdict.report.diagnoses[0].confidence is not Confidence.POSSIBLE
+        if not first.culprits and (self._job.sent or self._shown):
+            return False  # who ended it knows
+        return self._standing is None or first.confidence is not Confidence.POSSIBLE
 
     def _last_verdict(self, status: int) -> Verdict | None:
         """The verdict on a job that has ended; None for a healthy one, unless --json or --html wants it."""
         if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._wants_file())):
             return None
-        final = self._watcher.close(Exit(self._job.pid, self._job.returncode or 0, time.monotonic()))
+        own = Exit(self._job.pid, self._job.returncode or 0, time.monotonic())
+        final = self._watcher.close(own, tuple(self._job.sent))
         if final is None or not self._attempts:
             return final
         return dataclasses.replace(
@@ -201,7 +205,11 @@ class VerdictActions:
                 return "job left running until a second look shows the same (--on-hang=stop)"
             case stopping.Grounds.TOO_WEAK:
                 return "job left running: what is only possible stops no job (--on-hang=stop)"
-        return "job left running: only a hang is stopped (--on-hang=stop)"
+        return "job left running: only what hangs is stopped (--on-hang=stop)"
+
+    def _ended_by_launcher(self, verdict: Verdict) -> None:
+        """The job stood still, and its launcher, told to end by somebody else, has waited for a look."""
+        self._print(verdict, job="looked at before its launcher ended the job")
 
     def _resumed(self, moved: float) -> None:
         self._standing = None

@@ -188,6 +188,7 @@ def _follower(job: Job, launch: _Launch, config: WatchConfig, console: Console) 
     """What watches the job; None if that is not possible, and the job runs on."""
     try:
         from ddpdoctor.cli.verdict_actions import VerdictActions
+        from ddpdoctor.collect.memory_kills import memory_kills
         from ddpdoctor.observe.inspector import Inspector
 
         inspector = Inspector(
@@ -198,6 +199,7 @@ def _follower(job: Job, launch: _Launch, config: WatchConfig, console: Console) 
             started=launch.started,
             started_wall=launch.started_wall,
             native=config.native,
+            kills_before=memory_kills(),
         )
         probe = config.probe and launch.run is not None
         return VerdictActions(job, inspector, config, console, probe=probe)

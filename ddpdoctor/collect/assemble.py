@@ -59,6 +59,8 @@ def assemble(capture: Capture) -> Evidence:
         versions=capture.versions,
         environment=capture.environment,
         notes=tuple(_own_stacks_note(last, ranks)),
+        end=capture.end,
+        memory_kills=capture.memory_kills,
     )
 
 

@@ -23,7 +23,7 @@ from ddpdoctor.collect.redact import redacted_command
 from ddpdoctor.errors import DoctorError, InputError
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source, SourceFile, Timing
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
 
 SCHEMA = "ddpdoctor.bundle/1"
@@ -91,6 +91,8 @@ def _manifest(capture: Capture) -> dict[str, Any]:
         "versions": encode(capture.versions),
         "environment": encode(capture.environment),
         "exits": encode(capture.exits),
+        "end": encode(capture.end),
+        "memory_kills": capture.memory_kills,
         "samples": [
             {
                 "time": sample.time,
@@ -120,6 +122,8 @@ def read(directory: Path) -> Capture:
             command=tuple(str(word) for word in manifest["command"]),
             versions={str(k): str(v) for k, v in manifest["versions"].items()},
             environment={str(k): str(v) for k, v in manifest["environment"].items()},
+            memory_kills=int(manifest.get("memory_kills", 0)),
+            end=decode(JobEnd, manifest["end"]) if manifest.get("end") else None,
         )
     except (DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise _damaged(directory, f"{type(error).__name__} {error}") from error

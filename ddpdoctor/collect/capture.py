@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ddpdoctor.model.evidence import Gap, SourceFile, Timing
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
 
 
@@ -62,3 +62,7 @@ class Capture:
     command: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: processes on this machine that the kernel has killed for memory since the job was started
+    memory_kills: int = 0
+    #: how the watched command ended, None while it runs
+    end: JobEnd | None = None

@@ -5,8 +5,9 @@ that Ctrl-C and Ctrl-\\ reach us and not torchrun, which Ctrl-\\ would kill. A c
 stopped by the kernel (SIGTTIN) and then gets the foreground, including the keyboard's signals. Ctrl-Z stops both, `fg`
 and `bg` continue both.
 
-Most hangs end by a person, a scheduler or CI: while the job stands still, the first SIGINT or SIGTERM is held back for
-a look of two seconds at most. A second signal goes through at once, with the first.
+Most hangs end by a person, a scheduler or CI: while the job stands still, the first signal is held back for a look of
+two seconds at most. A second signal goes through at once, with the first, unless it only repeats it: timeout(1) signals
+its child and then its group.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import psutil
 
 from ddpdoctor.launch import foreground
 from ddpdoctor.launch.command_check import start_error
+from ddpdoctor.model.processes import Sent
 
 #: forwarded once for each time they are received; SIGQUIT requests an examination and is never forwarded. Schedulers
 #: send SIGUSR1 and SIGUSR2 before the time is up (Slurm's --signal), and trainers handle them (Lightning, submitit).
@@ -33,11 +35,10 @@ _OUR_OWN = (signal.SIGQUIT, signal.SIGCHLD, signal.SIGALRM)
 #: a terminal sends these to a whole process group (Ctrl-C, hang-up), while kill(1) sends SIGTERM to one process
 _TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
-#: those that end a job and can wait for a look
-_ENDING = (signal.SIGINT, signal.SIGTERM)
-
-#: seconds for which a signal is held back
-HOLD = 2.0
+#: seconds for which a signal is held back, and within which the same signal is the same event
+HOLD, SAME = 2.0, 0.02
+#: seconds between two equal signals: of two that are pending at once a process gets one
+APART = 0.5
 #: seconds between SIGTERM and SIGKILL when a job is stopped
 GRACE = 10.0
 
@@ -60,11 +61,14 @@ class Job:
         #: 0 until the command has started
         self.pid = 0
         #: signals that were forwarded: a job that ends after one was ended by its user
-        self.forwarded: list[int] = []
+        self.sent: list[Sent] = []
         #: whether the job is known to stand still and nothing was said of it: then a signal that ends it can wait
         self.stands_still = False
-        #: the signal that is held back, 0 for none
+        #: the signal that is held back, 0 for none, and since when
         self.held = 0
+        self._held_since = 0.0
+        #: a second one, equal to that which was just passed on; 0 for none
+        self._following = 0
         #: called before we are stopped, as by Ctrl-Z
         self.before_suspension: Callable[[], None] = lambda: None
         #: the child's return code, negative for a signal; None while it runs
@@ -98,8 +102,8 @@ class Job:
         except OSError as error:
             raise start_error(self._command, self._environ, error) from None
         self.pid = self._child.pid
-        for number in self.forwarded:
-            self._forward(number)
+        for sent in self.sent:
+            self._forward(sent.number)
 
     def _in_child(self) -> None:
         """Between fork and exec: join an own process group; exec itself resets signal handlers."""
@@ -109,7 +113,7 @@ class Job:
                 signal.signal(number, signal.SIG_IGN)
 
     def _restore(self) -> None:
-        if self.held:
+        if self.held or self._following:
             signal.setitimer(signal.ITIMER_REAL, 0.0)  # the job has ended meanwhile, and so would we
         signal.set_wakeup_fd(self._previous_wakeup)
         for number, handler in self._previous.items():
@@ -124,16 +128,29 @@ class Job:
         elif number == signal.SIGTSTP:
             self._suspension_wanted = True
         elif number == signal.SIGALRM:
-            self.release()
+            self._on_time()
         elif number in FORWARDED:
             if self._status is not None:
                 raise KeyboardInterrupt  # the job is over, so what is interrupted is our own last report
-            if number in _ENDING and self.stands_still and not self.held and not self.forwarded:
-                self.held = number
+            now = time.monotonic()
+            if self.stands_still and not self.held and not self.sent:
+                self.held, self._held_since = number, now
                 signal.setitimer(signal.ITIMER_REAL, HOLD)
-                return
-            self.release()
+            elif number == self.held and now - self._held_since > SAME:
+                self.release()
+                self._following = number
+                signal.setitimer(signal.ITIMER_REAL, APART)
+            elif number != self.held:
+                self.release()
+                self._pass_on(number)
+
+    def _on_time(self) -> None:
+        """The look takes too long, or the second signal is due."""
+        number, self._following = self._following, 0
+        if number:
             self._pass_on(number)
+        else:
+            self.release()
 
     def release(self) -> None:
         """Forward the signal that is held back."""
@@ -143,7 +160,7 @@ class Job:
             self._pass_on(number)
 
     def _pass_on(self, number: int) -> None:
-        self.forwarded.append(number)
+        self.sent.append(Sent(number, time.monotonic()))
         if self.pid and self._status is None:
             self._forward(number)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ddpdoctor.model.collectives import Recorder, ReportedWait
-from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
+from ddpdoctor.model.processes import Child, Exit, JobEnd, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Worker
 from ddpdoctor.model.stacks import Stacks
@@ -104,6 +104,10 @@ class Evidence:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: what the reader must know about how the evidence was read, such as where rank numbers came from
     notes: tuple[str, ...] = ()
+    #: processes on this machine that the kernel has killed for memory since the job was started
+    memory_kills: int = 0
+    #: how the watched command ended, None while it runs and for what was not watched
+    end: JobEnd | None = None
     #: the stacks were saved because somebody found the job hanging: an idle rank with one sample counts as blocked
     reported_hanging: bool = False
     #: the number of ranks is stated somewhere; otherwise `world_size` is the number of ranks that were seen

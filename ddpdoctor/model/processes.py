@@ -168,6 +168,24 @@ class Exit:
     pid: int
     status: int | None
     time: float
+    #: the signal that its parent itself had sent it before, None for none
+    told: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A signal that `watch` was sent and passed on to the job. `time` is CLOCK_MONOTONIC seconds."""
+
+    number: int
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnd:
+    """How the command that was watched ended: a negative status is a signal."""
+
+    status: int
+    sent: tuple[Sent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from ddpdoctor.collect import pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
+from ddpdoctor.collect.memory_kills import memory_kills
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.evidence import Gap, Timing
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
 
@@ -51,6 +52,8 @@ class Inspector:
     root: str = ""
     #: what a sample has of each process unless said otherwise
     kinds: frozenset[PartKind] = EVERYTHING
+    #: `memory_kills()` when the job was started, None where that is not known
+    kills_before: int | None = None
 
     def sample(
         self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] | None = None, *, deadline: float = 5.0
@@ -59,15 +62,14 @@ class Inspector:
         return take_sample(workers, self.run, kinds or self.kinds, deadline=deadline, stacks=stacks)
 
     def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
-        """The verdict if a deadlock is proven, or if ranks wait for one that is stopped, which time does not mend; else
-        None. If no rank waits for another, the pages alone show that, which is the usual case."""
+        """What two samples show of a job in which ranks wait for others; else None. If none does, the pages alone show
+        that, which is the usual case."""
         detected = time.monotonic()
         for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
             first = self.sample(workers, kinds)
             if self._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
                 return None
-        found = self._again(workers, first, detected, last_progress)
-        return found if _needs_no_patience(found.report) else None
+        return self._again(workers, first, detected, last_progress)
 
     def examine(
         self,
@@ -87,20 +89,31 @@ class Inspector:
         return self._examined((first, self.sample(workers, deadline=within / 3)), detected, last_progress)
 
     def examine_samples(
-        self, samples: tuple[Sample, ...], last_progress: float, exits: tuple[Exit, ...] = ()
+        self,
+        samples: tuple[Sample, ...],
+        last_progress: float,
+        exits: tuple[Exit, ...] = (),
+        end: JobEnd | None = None,
     ) -> Verdict:
         """The verdict from samples taken earlier, when the first rank died.
 
         `exits` are those that the probe in the launcher did not record: the supervisor's own child.
         """
-        return self._examined(samples, samples[-1].time, last_progress, exits)
+        return self._examined(samples, samples[-1].time, last_progress, exits, end)
 
-    def over(self, workers: Callable[[], tuple[Worker, ...]], seconds: float, exits: tuple[Exit, ...] = ()) -> Verdict:
+    def over(
+        self,
+        workers: Callable[[], tuple[Worker, ...]],
+        seconds: float,
+        exits: tuple[Exit, ...] = (),
+        since: Sample | None = None,
+    ) -> Verdict:
         """The verdict from samples over so many seconds: the more there are, the less a rank that works in long sleeps
-        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows."""
+        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows;
+        `since` is a sample of an earlier look."""
         detected = time.monotonic()
         number = max(2, min(MOST_SAMPLES, 1 + round(seconds / BETWEEN)))
-        samples: list[Sample] = []
+        samples: list[Sample] = [since] if since else []
         for i in range(number):
             time.sleep(max(0.0, detected + seconds * i / (number - 1) - time.monotonic()))
             samples.append(self.sample(workers()))
@@ -111,7 +124,12 @@ class Inspector:
         return self._examined((first, self.sample(workers)), detected, last_progress)
 
     def _examined(
-        self, samples: tuple[Sample, ...], detected: float, last_progress: float, exits: tuple[Exit, ...] = ()
+        self,
+        samples: tuple[Sample, ...],
+        detected: float,
+        last_progress: float,
+        exits: tuple[Exit, ...] = (),
+        end: JobEnd | None = None,
     ) -> Verdict:
         capture = Capture(
             samples=samples,
@@ -120,14 +138,21 @@ class Inspector:
             command=self.command,
             versions=self.versions,
             environment=self.environment,
+            end=end,
+            memory_kills=self._memory_kills(),
         )
         evidence = assemble(capture)
         files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
         files |= source_files.imported_by(files, started=self.started_wall, root=self.root)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
 
+    def _memory_kills(self) -> int:
+        now = memory_kills()
+        return 0 if now is None or self.kills_before is None else max(0, now - self.kills_before)
 
-def _needs_no_patience(report: Report) -> bool:
-    """Whether more time would show nothing else. A process that is stopped continues only if somebody tells it to."""
+
+def needs_no_patience(report: Report) -> bool:
+    """Whether more time would show nothing else: a deadlock is proven, or a process is stopped, which continues only if
+    somebody tells it to."""
     stopped = any(rank.state == Activity.STOPPED.value for rank in report.ranks)
     return report.deadlock is Deadlock.PROVEN or (report.outcome is Outcome.HANG and stopped)

@@ -3,6 +3,8 @@
 A proof suffices. A suspicion does only if a second look, as long after the first as the stall took, finds the same,
 and what moved in between is nothing: two samples a moment apart cannot tell a rank that is blocked from one that works
 in long sleeps. What is only possible never suffices.
+
+After a crash some launchers leave the other ranks waiting for the one that is gone. That is a suspicion, too.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class Grounds(Enum):
 
 def grounds(report: Report) -> Grounds:
     """What this report gives to stop the job on."""
-    if report.outcome is not Outcome.HANG:
+    if report.outcome is not Outcome.HANG and not _left_waiting(report):
         return Grounds.NO_HANG
     if report.deadlock is Deadlock.PROVEN:
         return Grounds.PROVEN
@@ -32,6 +34,12 @@ def grounds(report: Report) -> Grounds:
     if first is None or first.confidence is Confidence.POSSIBLE:
         return Grounds.TOO_WEAK
     return Grounds.SUSPECTED
+
+
+def _left_waiting(report: Report) -> bool:
+    """Whether a rank has ended, and all others only wait."""
+    states = {rank.state for rank in report.ranks}
+    return report.outcome is Outcome.CRASH and states == {"exited", "waiting"}
 
 
 def suffices(report: Report, *, again: bool) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,14 +13,15 @@ from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.launch import discovery
 from ddpdoctor.model.diagnosis import Outcome
-from ddpdoctor.model.processes import Exit
+from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe import pace, stall
-from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.inspector import Inspector, Verdict, needs_no_patience
 from ddpdoctor.observe.pace import Pace
 from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
 from ddpdoctor.observe.stopping import grounds
+from ddpdoctor.probe.worker_exits import ENDING, STANDING
 
 #: seconds between readings of the pages
 READING = 0.5
@@ -27,6 +30,8 @@ READING = 0.5
 SEARCHING_FOR_RANKS, SEARCHING_FOR_PAGES, SEARCHING = 1.0, 3.0, 15.0
 #: seconds for examining the survivors while their launcher waits (it waits 2)
 LAST_LOOK = 1.5
+#: seconds before the end in which a job that stood may move: exceptions of what ends it are no progress
+LAST_STIR = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +61,15 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Callbacks:
     """Called with every verdict worth reporting, with one that a later look has confirmed, with the verdict on an
-    attempt after which the launcher has started the ranks again, and with the CLOCK_MONOTONIC time when a reported job
-    resumed.
+    attempt after which the launcher has started the ranks again, with the CLOCK_MONOTONIC time when a reported job
+    resumed, and with the look at a job that stood still when its launcher was told to end it.
     """
 
     verdict: Callable[[Verdict], None]
     confirmed: Callable[[Verdict], None]
     restarted: Callable[[Verdict], None]
     resumed: Callable[[float], None]
+    ending: Callable[[Verdict], None]
 
 
 class Watcher:
@@ -96,6 +102,10 @@ class Watcher:
         self._last_sight: _LastSight | None = None
         #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
         self._restarted_after: float | None = None
+        #: what the job stood in when it was last looked at, and the first movement after that
+        self._stood_in: Verdict | None = None
+        self._stirred: float | None = None
+        self._noted_standing = False
         #: last sights of attempts after which the launcher has started the ranks again
         self._failed_attempts: list[_LastSight] = []
 
@@ -106,6 +116,7 @@ class Watcher:
     def tick(self, now: float) -> None:
         """Do what is due at `now` (CLOCK_MONOTONIC)."""
         self._examine_survivors()
+        self._look_before_the_end(now)
         self._tell_failed_attempts()
         if now - self._read < READING:
             return
@@ -116,6 +127,7 @@ class Watcher:
         if not self._has_ranks():
             return
         self._take_pulse()
+        self._note_standing(now)
         match stall.decide(self._progress, now, self._stall_after):
             case Decision.RESUMED:
                 self._callbacks.resumed(self._progress.moved)
@@ -125,8 +137,10 @@ class Watcher:
                 self._search()
                 found = self._inspector.prove(self._workers(), self._progress.moved)
                 self._progress = stall.proof_failed(self._progress, time.monotonic())
-                if found is not None:
+                if found is not None and needs_no_patience(found.report):
                     self._pass_on(found)
+                elif found is not None and found.report.outcome is Outcome.HANG:
+                    self._stood_in, self._stirred = found, None
             case Decision.STALLED:
                 self._pass_on(self.examine())
             case Decision.KEEP:
@@ -152,10 +166,18 @@ class Watcher:
         since = self._reported_sample
         return self._inspector.examine(self._workers(), self._progress.moved, since=since, within=within)
 
-    def close(self, own: Exit) -> Verdict | None:
+    def last_look(self) -> Verdict:
+        """Examine the job now, quickly, because it is about to be ended."""
+        verdict = self._with_standing(self.examine(within=LAST_LOOK))
+        self._progress = stall.reported(self._progress, time.monotonic())
+        self._note_standing(time.monotonic())
+        return verdict
+
+    def close(self, own: Exit, sent: tuple[Sent, ...] = ()) -> Verdict | None:
         """The verdict on a job that has ended: from its last failure as it was seen, or else from its last pages.
 
         `own` is the exit of the supervisor's child, which nobody else has recorded; that child may be a rank itself.
+        `sent` are the signals that were passed on to it.
         """
         self._search()
         self._take_pulse()
@@ -164,9 +186,52 @@ class Watcher:
         if not self._has_ranks():
             return None
         exits = (own,) if any(w.pid == own.pid and w.role is Role.RANK for w in self._workers()) else ()
-        if self._last_sight is not None:
-            return self._inspector.examine_samples((self._last_sight.sample,), self._last_sight.moved, exits)
-        return self._inspector.examine_samples((self._inspector.sample(self._workers()),), self._progress.moved, exits)
+        end = JobEnd(own.status or 0, sent)
+        sight, moved = self._last_sight, self._progress.moved
+        if sight is not None:
+            return self._with_standing(self._inspector.examine_samples((sight.sample,), sight.moved, exits, end))
+        sample = self._inspector.sample(self._workers())
+        return self._with_standing(self._inspector.examine_samples((sample,), moved, exits, end))
+
+    def _with_standing(self, last: Verdict) -> Verdict:
+        """The last verdict, or what the job stood in before if nobody in it is to blame for its end."""
+        before, first = self._standing(), next(iter(last.report.diagnoses), None)
+        if before is None or last.report.outcome is not Outcome.CRASH:
+            return last
+        if first is not None and first.culprits:
+            stood = next(iter(before.report.diagnoses), None)
+            return _noted(last, f"before, the job stood still: {stood.code}: {stood.summary}" if stood else "")
+        return _noted(before, f"the job stood still until its end: {first.summary}" if first else "")
+
+    def _standing(self) -> Verdict | None:
+        """What the job stood in when it was last looked at, unless it has moved on since then or that was reported."""
+        if self._progress.reported is not None:
+            return None
+        ended = self._last_sight.sample.time if self._last_sight else time.monotonic()
+        moved_on = self._stirred is not None and ended - self._stirred > LAST_STIR
+        return None if moved_on else self._stood_in
+
+    def _note_standing(self, now: float) -> None:
+        """Tell the probe in the launcher whether a look is worth waiting for."""
+        stands = self.stands_still(now)
+        if stands != self._noted_standing:
+            self._noted_standing = stands
+            with contextlib.suppress(OSError):
+                if stands:
+                    (self.run / STANDING).touch()
+                else:
+                    (self.run / STANDING).unlink(missing_ok=True)
+
+    def _look_before_the_end(self, now: float) -> None:
+        """The launcher of a job that stands still is about to end its ranks, and waits for a look."""
+        if not self._noted_standing or not (self.run / ENDING).exists():
+            return
+        verdict = self.last_look() if self.stands_still(now) else None
+        (self.run / ENDING).unlink(missing_ok=True)
+        for pid in (self._pid, *(worker.pid for worker in self._workers() if worker.role is Role.LAUNCHER)):
+            (self.run / f"looked.{pid}").touch()
+        if verdict is not None and verdict.report.outcome is not Outcome.HEALTHY:
+            self._callbacks.ending(verdict)
 
     def _workers(self) -> tuple[Worker, ...]:
         return tuple(self._known.values())
@@ -188,9 +253,12 @@ class Watcher:
         self._known = gone | found
 
     def _take_pulse(self) -> None:
-        pulse = self._pages.pulse(self._workers(), self._progress.moved)
+        before = self._progress.moved
+        pulse = self._pages.pulse(self._workers(), before)
         self._progress = stall.advance(self._progress, pulse)
         self._pace = pace.advance(self._pace, pulse.time, pulse.heads)
+        if self._stirred is None and self._progress.moved > before:
+            self._stirred = self._progress.moved
 
     def _examine_survivors(self) -> None:
         """After a rank has failed, examine the others before their launcher ends them, then let it continue."""
@@ -239,3 +307,10 @@ class Watcher:
         essence = (report.outcome, grounds(report), tuple((d.code, d.culprits) for d in report.diagnoses[:1]))
         again, self._last_passed_on = essence == self._last_passed_on, essence
         (self._callbacks.confirmed if again else self._callbacks.verdict)(verdict)
+
+
+def _noted(verdict: Verdict, note: str) -> Verdict:
+    if not note:
+        return verdict
+    report = verdict.report
+    return dataclasses.replace(verdict, report=dataclasses.replace(report, notes=(*report.notes, note)))

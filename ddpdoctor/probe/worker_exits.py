@@ -3,6 +3,9 @@ failure.
 
 torchrun signals the survivors within 100 ms of the first failure. The supervisor is not the workers' parent and reads
 their exits from the file written here; while it examines the survivors, the launcher waits (at most GRACE seconds).
+
+A launcher that is told to end signals its ranks, too. It waits for a look first only if the supervisor has noted that
+the job stands still, so that a healthy job ends as without us.
 """
 
 from __future__ import annotations
@@ -20,11 +23,15 @@ from .transparent_hooks import drop_frame, impersonate
 
 #: seconds: the longest wait, and the interval at which the end of the examination is checked
 GRACE, PAUSE = 2.0, 0.01
+#: files of the run: the supervisor's note that the job stands still; this process's that it will end its workers
+STANDING, ENDING = "standing", "ending"
 
 #: pids of worker processes that this process started and that have not ended
 _living: set[int] = set()
 #: whether a failure was waited for since the last worker started: the exits that follow are caused by the launcher
 _waited = False
+#: pid -> the last signal that this process sent to that worker
+_told: dict[int, int] = {}
 
 
 def install() -> None:
@@ -36,11 +43,13 @@ def install() -> None:
     process._handle_exitstatus = _exited(process._handle_exitstatus)
     base: Any = BaseProcess
     base.start = _process_started(base.start)
+    os.kill, os.killpg = _signals(os.kill), _signals(os.killpg)
 
 
 def forget() -> None:
     """In a forked child: the workers belong to its parent."""
     _living.clear()
+    _told.clear()
 
 
 def _started(function: Callable[..., None]) -> Callable[..., None]:
@@ -129,7 +138,8 @@ def _record_exit(pid: int, status: int, *, noticed: bool) -> None:
     """Record an exit; at the first failure, while other workers are alive, wait until the supervisor has
     examined them."""
     global _waited
-    line = json.dumps({"pid": pid, "status": status, "time": time.monotonic()}) + "\n"
+    exit_ = {"pid": pid, "status": status, "time": time.monotonic(), "told": _told.pop(pid, None)}
+    line = json.dumps(exit_) + "\n"
     try:
         descriptor = os.open(
             os.path.join(state.run, "exits"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
@@ -145,6 +155,34 @@ def _record_exit(pid: int, status: int, *, noticed: bool) -> None:
     if noticed and status != 0 and _living and not _waited:
         _waited = True
         _wait_for_look(os.path.join(state.run, f"looked.{pid}"))
+
+
+def _signals(function: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """os.kill and os.killpg, with which Popen and multiprocessing signal, too."""
+
+    def kill(pid: int, number: int, /) -> None:
+        if pid in _living and number:
+            _before_end(pid, number)
+        try:
+            function(pid, number)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return impersonate(kill, function)
+
+
+def _before_end(pid: int, number: int) -> None:
+    """Note that this process signals a worker; where no worker has failed and the job stands still, it is looked at."""
+    global _waited
+    _told[pid] = int(number)
+    if not _waited and os.path.exists(os.path.join(state.run, STANDING)):
+        _waited = True
+        try:
+            os.close(os.open(os.path.join(state.run, ENDING), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError:
+            return
+        _wait_for_look(os.path.join(state.run, f"looked.{os.getpid()}"))
 
 
 def _wait_for_look(path: str) -> None:

@@ -21,7 +21,7 @@ import psutil
 #: seconds after which a job has not started and will not: many times what Python, torch and the rendezvous need
 STARTUP = 900.0
 #: in the environment of all that a run starts: torchrun's workers are sessions of their own, so parents do not tell
-_MARK = "_DDPDOCTOR_TEST_JOB"
+MARK = "_DDPDOCTOR_TEST_JOB"
 _FORKING = Path(__file__).parent / "programs" / "forking_launcher.py"
 
 Report = dict[str, Any]
@@ -92,7 +92,7 @@ def watch(
     written, bundle, mark = folder / "report.json", folder / "bundle", uuid.uuid4().hex
     own = [sys.executable, "-m", "ddpdoctor", "watch", "--json", str(written), "--bundle", str(bundle)]
     whole = [*own, *options, "--", *command]
-    environ = {**os.environ, "OMP_NUM_THREADS": "1", _MARK: mark}
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark}
     began = time.monotonic()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
@@ -159,6 +159,6 @@ def marked(mark: str) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get(_MARK) == mark:
+            if process.environ().get(MARK) == mark:
                 found.append(process)
     return found

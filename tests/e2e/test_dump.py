@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -262,3 +263,35 @@ def test_a_user_without_privileges_looks_at_a_job_of_that_user(tmp_path: Path) -
         refused = dump(str(os.getpid()), prefix=NOBODY)
     assert (report["deadlock"], report["gaps"]) == ("proven", [])
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.slow
+def test_follow_tells_a_hang_that_begins_later_and_ctrl_c_leaves_the_job(tmp_path: Path) -> None:
+    """The first look finds a job that moves; in the next ones it stands, and what stood from one to the other is
+    suspected."""
+    program = torchrun(PROGRAMS / "stops_later.py", 2, str(tmp_path))
+    follow = [sys.executable, "-m", "ddpdoctor", "dump", "--follow"]
+    with job(program, tmp_path / "log") as pid, (tmp_path / "told").open("w") as out:
+        ranks = ranks_of(pid, 2)
+        _wait_for(lambda: all((tmp_path / f"{rank}.moves").exists() for rank in (0, 1)))
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen([*follow, str(pid)], stdout=out, stderr=out, env=environ) as following:
+            _wait_for(lambda: (tmp_path / "told").read_text().count("HEALTHY") == 1)
+            (tmp_path / "stop").touch()
+            _wait_for(lambda: "deadlock suspected" in (tmp_path / "told").read_text())
+            following.send_signal(signal.SIGINT)
+            status = following.wait(STARTUP)
+        assert all(psutil.Process(rank).status() == "sleeping" for rank in ranks)
+        assert psutil.Process(pid).is_running()
+    text = (tmp_path / "told").read_text()
+    assert status == 130, text
+    assert "Traceback" not in text
+    assert text.index("HEALTHY") < text.index("HANG")
+    assert "rank 1" in text[text.index("HANG") :].splitlines()[0]
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + STARTUP
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)

@@ -6,6 +6,7 @@ A check gets the slot's text and the texts of the slots that its form names afte
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -385,6 +386,45 @@ def call_count(case: Case, text: str, who: str, op: str, at: str) -> str:
     return ""
 
 
+def _number(name: str) -> int:
+    return int(signal.Signals[name]) if name in signal.Signals.__members__ else int(name.removeprefix("signal "))
+
+
+def ended_by(case: Case, text: str, who: str) -> str:
+    seen = [case.witness.of(rank) for rank in members(who)]
+    wrong = [one.rank for one in seen if one and (one.exit is None or one.exit.status != -_number(text))]
+    return f"{wrong} did not end by it" if wrong or None in seen else ""
+
+
+def told(case: Case, text: str, who: str) -> str:
+    seen = [case.witness.of(rank) for rank in members(who)]
+    wrong = [one.rank for one in seen if one and (one.exit is None or one.exit.told != _number(text))]
+    return f"{wrong} were not sent it" if wrong or None in seen else ""
+
+
+def alive(case: Case, text: str) -> str:
+    seen = [case.witness.of(rank) for rank in members(text)]
+    return "" if all(one and one.process and one.process.state not in "ZX" for one in seen) else "one has ended"
+
+
+def launcher_status(case: Case, text: str) -> str:
+    end = case.witness.evidence.end
+    return "" if end and end.status == int(text) else f"it is {end}"
+
+
+def launcher_signal(case: Case, text: str) -> str:
+    return launcher_status(case, str(-_number(text)))
+
+
+def memory_kills(case: Case, text: str) -> str:
+    return "" if case.witness.evidence.memory_kills == int(text) else "the kernel counts others"
+
+
+def pids(case: Case, text: str) -> str:
+    living = {seen.worker.pid for seen in case.witness.evidence.ranks if seen.process}
+    return "" if {int(pid) for pid in text.split()} <= living else "some are no pids of living ranks"
+
+
 def status(case: Case, text: str, who: str) -> str:
     for rank in members(who):
         seen = case.witness.of(rank)
@@ -589,6 +629,13 @@ TYPES: Mapping[str, Type] = {
     "left": Type(_INT, _counted(lambda c: c.backward_left)),
     "calls": Type(_INT, call_count),
     "status": Type(r"-?\d+", status),
+    "ended_by": Type(r"SIG\w+|signal \d+", ended_by),
+    "told": Type(r"SIG\w+|signal \d+", told),
+    "alive": Type(RANKS, alive),
+    "launcher_status": Type(r"\d+", launcher_status),
+    "launcher_signal": Type(r"SIG\w+|signal \d+", launcher_signal),
+    "memory_kills": Type(_INT, memory_kills),
+    "pids": Type(r"\d+(?: \d+)*", pids),
     "raised": Type(r"(?:[a-z_]\w*\.)*[A-Z]\w*(?:: .+)?", raised),
     "since_start": Type(r"\d+(?:\.\d+)?", since_start),
     "later": Type(r"\d+(?:\.\d+)?", later),

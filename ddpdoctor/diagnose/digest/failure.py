@@ -28,6 +28,10 @@ _SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit", "E
 #: Signals that launchers send to the survivors of a first death, with the earliest delay in seconds. torchrun leaves 30
 #: s between SIGTERM and SIGKILL; other launchers less.
 _LAUNCHER_DELAY = {-15: 0.0, -2: 0.0, -9: 2.0}
+#: signals that end a job, whatever it does about them: SIGHUP, SIGINT, SIGTERM
+_ENDS = (1, 2, 15)
+#: signals that no fault of a program raises: those, SIGQUIT, SIGUSR1 and SIGUSR2
+_SENT = (*_ENDS, 3, 10, 12)
 #: How long an interpreter takes at most to end after an exception, with flushing and joining daemons, in seconds.
 ON_ITS_WAY_OUT_SECONDS = 3.0
 #: SIGABRT: gloo ends a process with it when operations of unequal size meet
@@ -49,6 +53,9 @@ class Failure:
     victim: bool
     #: the last exception says that a peer has gone; this is the one behind it, which may have been handled correctly
     hidden: bool = False
+    #: it was ended from outside: by what was passed on to the job, with other ranks at once, by its launcher although
+    #: no rank had failed, or by a signal that only people and schedulers send
+    outside: bool = False
 
     @property
     def died_by_signal(self) -> bool:
@@ -114,7 +121,45 @@ def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     for look_deeper in (_all_uncovered, _with_hidden, _first_to_blame):
         if judged and all(failure.victim for failure in judged):
             judged = look_deeper(evidence, judged)
+    judged = _from_outside(evidence, judged)
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _from_outside(evidence: Evidence, judged: list[Failure]) -> list[Failure]:
+    """If the first failure came from outside, all are consequences of that; no rank is to blame.
+
+    A launcher is held back at the first failure until the others were seen, so what was alive then is no part of it.
+    """
+    first = min((f for f in judged if not f.victim), key=lambda failure: failure.time, default=None)
+    if first is None:
+        return judged
+    by_launcher = first.died_by_signal and told_by_launcher(evidence, first) is not None
+    if sent_before(evidence, first) or by_launcher or _together(evidence, judged, first):
+        return [replace(failure, outside=True, victim=False) for failure in judged]
+    seen = evidence.rank(first.rank)
+    if first.died_by_signal and seen and seen.page and -(first.status or 0) in _SENT:
+        return [replace(failure, outside=failure is first) for failure in judged]
+    return judged
+
+
+def sent_before(evidence: Evidence, failure: Failure) -> int | None:
+    """The signal that `watch` was sent and passed on before this failure, if it explains it."""
+    sent = evidence.end.sent if evidence.end else ()
+    numbers = (one.number for one in sent if one.time <= failure.time)
+    return next((number for number in numbers if number in _ENDS or number == -(failure.status or 0)), None)
+
+
+def told_by_launcher(evidence: Evidence, failure: Failure) -> int | None:
+    """The signal that its launcher had sent to the rank."""
+    seen = evidence.rank(failure.rank)
+    return seen.exit.told if seen and seen.exit else None
+
+
+def _together(evidence: Evidence, judged: list[Failure], first: Failure) -> bool:
+    """Whether several ranks had died of one signal when the first of them was noticed."""
+    alike = [failure for failure in judged if failure.died_by_signal and failure.status == first.status]
+    gone = [seen for failure in alike if (seen := evidence.rank(failure.rank)) and not _lives(seen)]
+    return first in alike and len(gone) > 1 and first.status != ABORTED
 
 
 def _all_uncovered(_: Evidence, victims: list[Failure]) -> list[Failure]:

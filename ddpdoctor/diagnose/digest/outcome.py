@@ -22,7 +22,7 @@ def judge(
 ) -> Outcome:
     """crash: a rank failed; hang: ranks wait and no rank they wait for moves; slow: a rank they wait for is working."""
     waiting = [rank for rank, state in states.items() if state.activity is Activity.WAITING]
-    if failures:
+    if failures or (evidence.end and evidence.end.status != 0):
         return Outcome.CRASH
     if graph.stuck or any(state.activity is Activity.STOPPED for state in states.values()):
         return Outcome.HANG

@@ -1,7 +1,8 @@
 """# DD251 rank-died
 
 ## What
-A rank raised an exception or was killed; the other ranks lost it or wait for it.
+A rank raised an exception or was killed; the other ranks lost it or wait for it. Or ranks, or their launcher, were
+ended from outside: then no rank is to blame, and the diagnosis says what is known of the sender.
 
 ## Why it hangs
 On NCCL nothing notifies the other ranks, and they wait until a timeout. On gloo their connections break and they raise
@@ -15,7 +16,8 @@ Fix the error in the first traceback. A rank killed by SIGKILL has often used mo
 container allows: look for the out-of-memory killer in `dmesg`.
 
 ## When it is wrong
-Times are compared on one machine's clock. If the death of the first rank was not recorded, a victim may be named.
+A signal that a rank sends itself looks like one from outside. Times are compared on one machine's clock. If the death
+of the first rank was not recorded, a victim may be named.
 
 ## References
 https://github.com/facebookresearch/fairseq/issues/810 https://github.com/pytorch/pytorch/issues/150916
@@ -35,6 +37,7 @@ from ddpdoctor.diagnose.digest.outcome import cap_of_death, weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.processes import JobEnd
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 
@@ -44,12 +47,111 @@ LOG_CLOCK_SECONDS = 1.0
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     own = [failure for failure in facts.failures if not failure.victim]
+    if own and own[0].outside:
+        yield _from_outside(facts, own[0])
+        return
     teller = next((failure for failure in own if failures.not_passed(failure)), None)
     if teller is not None:
         yield _of_missing(facts, teller, RankSet.of(failures.not_passed(teller)))
     elif own:
         alike = _alike(facts, own)
         yield _diagnosis(facts, own[0], alike, len(own) - len(alike) + 1)
+    elif facts.evidence.end and facts.evidence.end.status != 0 and not facts.failures:
+        yield _of_launcher(facts, facts.evidence.end)
+
+
+def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
+    """Several ranks, or the launcher, got a signal: what is known of its sender is the story."""
+    evidence = facts.evidence
+    passed_on = failures.sent_before(evidence, first)
+    told = failures.told_by_launcher(evidence, first)
+    number = passed_on or told or -(first.status or 0)
+    name = _signal_name(number)
+    together = RankSet.of(one.rank for one in facts.failures if one.outside and one.status == first.status)
+    who = wording.ranks(together)
+    were = wording.verb(together, "was", "were")
+    why = f"No rank failed by itself: {name} ended {who}, and its sender is not known."
+    if passed_on:
+        summary = f"the job was ended from outside: `watch` was sent {name}"
+        why = f"No rank failed before: `watch` passed {name} on to the job, and what ended after it is a consequence."
+    elif told:
+        summary = f"the job was ended from outside: its launcher sent {name} to {who}, and no rank had failed before"
+        why = "No rank failed by itself: somebody told the launcher to end, or it lost another node."
+    else:
+        summary = f"{who} {were} ended from outside by {name}"
+    return diagnosis(
+        RANK_DIED,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        summary=summary,
+        why=why,
+        fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix_outside(number),
+        locations=facts.locations_of(together),
+        evidence=tuple(_evidence(facts, first)),
+    )
+
+
+_FIX_MEMORY = (
+    "Let the ranks and their data workers use less memory, or raise the limit of the machine, the container or the "
+    "job; `dmesg` has what each process used."
+)
+
+
+def _killed_for_memory(facts: Facts, first: Failure) -> bool:
+    """Whether it got SIGKILL, and the kernel has killed some process of this machine for memory since the start."""
+    return first.status == -signal.SIGKILL and facts.evidence.memory_kills > 0
+
+
+def _fix_outside(number: int) -> str:
+    if number == signal.SIGKILL:
+        return (
+            "Look for who killed the job: the out-of-memory killer (`dmesg`, the container's events), a scheduler "
+            "after its grace period, a person."
+        )
+    return (
+        "Nothing in the job needs a change for this. Look for the sender if it is not known: a time limit, a "
+        "preemption, a container that was stopped, a person."
+    )
+
+
+def _of_launcher(facts: Facts, end: JobEnd) -> Diagnosis:
+    """The command failed, and no rank that was seen did."""
+    alive = RankSet.of(seen.rank for seen in facts.evidence.ranks if seen.process and seen.process.state not in "ZX")
+    pids = " ".join(str(facts.rank(rank).worker.pid) for rank in alive)
+    what = _ended_with(end.status)
+    sent = next((one.number for one in end.sent if end.status in (-one.number, 128 + one.number)), None)
+    by = f" after `watch` was sent {_signal_name(sent)}" if sent else ""
+    left = f"; {wording.ranks(alive)} {wording.verb(alive, 'runs', 'run')} on without it" if alive else ""
+    killed = end.status < 0
+    return diagnosis(
+        RANK_DIED,
+        facts.waiting,
+        confidence=Confidence.LIKELY if killed else Confidence.POSSIBLE,
+        summary=f"the job's launcher {what}{by}{left or ('' if killed else ', and no rank left a word on why')}",
+        why="No rank is known to have failed." + (" A launcher that is killed cannot end its ranks." if alive else ""),
+        fix=(
+            f"End what is left if it is not wanted: `kill {pids}`."
+            if alive
+            else "Read the launcher's own last lines, and those of each rank."
+        ),
+        locations=facts.locations_of(alive),
+        evidence=(f"the launcher {what}",),
+    )
+
+
+def _ended_with(status: int) -> str:
+    if status >= 0:
+        return f"exited with status {status}"
+    name = _signal_name(-status)
+    return f"was killed by {name}" if name == "SIGKILL" else f"died of {name}"
+
+
+def _signal_name(number: int) -> str:
+    """SIGTERM for 15; "signal 77" for a number without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _of_missing(facts: Facts, first: Failure, missing: RankSet) -> Diagnosis:
@@ -101,7 +203,7 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
         culprits=culprit,
         summary=_summary(first, culprit, site),
         why=_why(first, culprit, victims, facts.waiting - culprit),
-        fix=_fix(first, culprit),
+        fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix(first, culprit),
         locations=(*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
         evidence=tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
@@ -155,15 +257,7 @@ def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:
 
 
 def _ended(first: Failure) -> str:
-    if first.status is None:
-        return "had ended"
-    if first.status >= 0:
-        return f"exited with status {first.status}"
-    try:
-        name = signal.Signals(-first.status).name
-    except ValueError:
-        name = f"signal {-first.status}"
-    return f"was killed by {name}" if name == "SIGKILL" else f"died of {name}"
+    return "had ended" if first.status is None else _ended_with(first.status)
 
 
 def _why(first: Failure, culprit: RankSet, victims: RankSet, waiting: RankSet) -> str:
@@ -224,6 +318,8 @@ def _evidence(facts: Facts, first: Failure) -> Iterator[str]:
     timing = facts.evidence.timing
     started = timing.started
     clocked = timing.collected > started  # the evidence does not show when the job began
+    if _killed_for_memory(facts, first):
+        yield f"processes that the kernel killed for memory since the start: {facts.evidence.memory_kills}"
     for failure in facts.failures:
         what = f"raised {failure.raised.type}" if failure.raised else _ended(failure)
         role = "" if failure is first else (" (a victim)" if failure.victim else "")

@@ -47,6 +47,10 @@ def ended(running: Job) -> None:
         running.sleep(0.1)
 
 
+def numbers(running: Job) -> list[int]:
+    return [sent.number for sent in running.sent]
+
+
 def said(told: Path) -> list[str]:
     return told.read_text().split()
 
@@ -57,9 +61,9 @@ def test_it_is_forwarded_when_the_look_is_over(tmp_path: Path) -> None:
         ready(running, told)
         running.stands_still = True
         signal.raise_signal(signal.SIGTERM)
-        assert (running.held, running.forwarded) == (signal.SIGTERM, [])
+        assert (running.held, numbers(running)) == (signal.SIGTERM, [])
         running.release()
-        assert (running.held, running.forwarded) == (0, [signal.SIGTERM])
+        assert (running.held, numbers(running)) == (0, [signal.SIGTERM])
         ended(running)
     assert said(told) == ["SIGTERM"]
 
@@ -71,9 +75,22 @@ def test_a_second_one_goes_through_at_once_with_the_first(tmp_path: Path) -> Non
         running.stands_still = True
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
-        assert running.forwarded == [signal.SIGTERM, signal.SIGINT]
+        assert numbers(running) == [signal.SIGTERM, signal.SIGINT]
         ended(running)
     assert sorted(said(told)) == ["SIGINT", "SIGTERM"]
+
+
+def test_the_same_signal_a_second_time_reaches_the_job_a_second_time(tmp_path: Path) -> None:
+    """Of two equal signals that are pending at once a process gets one."""
+    running, told = job(tmp_path, 2)
+    with running:
+        ready(running, told)
+        running.stands_still = True
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(2 * supervisor.SAME)
+        signal.raise_signal(signal.SIGINT)
+        ended(running)
+    assert said(told) == ["SIGINT", "SIGINT"]
 
 
 def test_a_look_that_takes_too_long_holds_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +102,7 @@ def test_a_look_that_takes_too_long_holds_nothing_back(tmp_path: Path, monkeypat
         signal.raise_signal(signal.SIGINT)
         assert running.held == signal.SIGINT
         ended(running)
-        assert running.forwarded == [signal.SIGINT]
+        assert numbers(running) == [signal.SIGINT]
     assert said(told) == ["SIGINT"]
 
 
@@ -97,7 +114,7 @@ def test_a_job_that_ends_meanwhile_leaves_no_alarm_behind() -> None:
         os.kill(running.pid, signal.SIGKILL)
         ended(running)
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert running.forwarded == []
+    assert numbers(running) == []
 
 
 def test_a_job_that_moves_gets_it_at_once(tmp_path: Path) -> None:
@@ -105,16 +122,22 @@ def test_a_job_that_moves_gets_it_at_once(tmp_path: Path) -> None:
     with running:
         ready(running, told)
         signal.raise_signal(signal.SIGTERM)
-        assert running.forwarded == [signal.SIGTERM]
+        assert numbers(running) == [signal.SIGTERM]
         ended(running)
 
 
-def test_a_hang_up_waits_for_nothing() -> None:
-    with Job(("sleep", "60"), os.environ) as running:
+def test_the_same_signal_twice_in_a_moment_is_one_event(tmp_path: Path) -> None:
+    """timeout(1) signals its child and then its group."""
+    running, told = job(tmp_path, 1)
+    with running:
+        ready(running, told)
         running.stands_still = True
-        signal.raise_signal(signal.SIGHUP)
-        assert running.forwarded == [signal.SIGHUP]
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+        assert (running.held, numbers(running)) == (signal.SIGTERM, [])
+        running.release()
         ended(running)
+    assert said(told) == ["SIGTERM"]
 
 
 def test_what_was_ignored_is_ignored_in_the_job_too() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.report import Report
 from ddpdoctor.observe.stopping import Grounds, grounds, suffices
 from tests.golden.reports import REPORTS
@@ -44,3 +45,21 @@ def test_only_a_hang_is_stopped(outcome: Outcome) -> None:
     report = said(outcome, Deadlock.NO, Confidence.CERTAIN)
     assert grounds(report) is Grounds.NO_HANG
     assert not suffices(report, again=True)
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (("exited", "waiting"), Grounds.SUSPECTED),
+        (("exited", "working", "waiting"), Grounds.NO_HANG),
+        (("exited", "exited"), Grounds.NO_HANG),
+        (("waiting", "waiting"), Grounds.NO_HANG),
+    ],
+)
+def test_ranks_that_wait_for_one_that_is_gone_are_stopped_after_a_second_look(
+    states: tuple[str, ...], expected: Grounds
+) -> None:
+    ranks = tuple(replace(CERTAIN.ranks[0], rank=Rank(rank), state=state) for rank, state in enumerate(states))
+    report = replace(said(Outcome.CRASH, Deadlock.NO, Confidence.CERTAIN), ranks=ranks)
+    assert grounds(report) is expected
+    assert not suffices(report, again=False)

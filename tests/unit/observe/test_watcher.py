@@ -1,5 +1,6 @@
 """Which verdicts are passed on as new, and which confirm an earlier one: `--on-hang stop` acts on the second kind."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from ddpdoctor.collect.capture import Capture, Sample
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Timing
+from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.watcher import Callbacks, Watcher
@@ -32,7 +34,7 @@ def watcher(tmp_path: Path, told: list[str]) -> Watcher:
     def note(word: str) -> object:
         return lambda _: told.append(word)
 
-    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed")))  # type: ignore[arg-type]
+    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed", "ending")))  # type: ignore[arg-type]
     return Watcher(Inspector(tmp_path, (), {}, {}, 0.0, 0.0), 1, callbacks, stall_after=8.0)
 
 
@@ -60,3 +62,34 @@ def test_a_job_that_was_healthy_in_between_has_moved(watcher: Watcher, told: lis
 def test_a_rank_that_turns_out_to_be_slow_is_told(watcher: Watcher, told: list[str]) -> None:
     found(watcher, suspected(), replace(suspected(), outcome=Outcome.SLOW, deadlock=Deadlock.NO), suspected())
     assert told == ["new", "new", "new"]
+
+
+CRASH = replace(HANG, outcome=Outcome.CRASH, deadlock=Deadlock.NO)
+NOBODY = replace(CRASH, diagnoses=(replace(HANG.diagnoses[0], culprits=RankSet(), summary="ended from outside"),))
+
+
+def stood(watcher: Watcher, last: Report) -> Report:
+    watcher._stood_in = Verdict(suspected(), CAPTURE)
+    return watcher._with_standing(Verdict(last, CAPTURE)).report
+
+
+def test_an_end_from_outside_is_told_as_the_hang_that_the_job_stood_in(watcher: Watcher) -> None:
+    report = stood(watcher, NOBODY)
+    assert report.outcome is Outcome.HANG
+    assert report.notes[-1] == "the job stood still until its end: ended from outside"
+
+
+def test_a_failure_of_a_rank_stays_the_verdict_with_what_the_job_stood_in_before(watcher: Watcher) -> None:
+    report = stood(watcher, CRASH)
+    assert report.outcome is Outcome.CRASH
+    assert report.notes[-1].startswith("before, the job stood still: ")
+
+
+def test_a_job_that_moved_on_did_not_stand_until_its_end(watcher: Watcher) -> None:
+    watcher._stirred = 1.0
+    assert stood(watcher, NOBODY).outcome is Outcome.CRASH
+
+
+def test_an_exception_of_the_end_is_no_progress(watcher: Watcher) -> None:
+    watcher._stirred = time.monotonic()
+    assert stood(watcher, NOBODY).outcome is Outcome.HANG

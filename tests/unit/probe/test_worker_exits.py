@@ -121,3 +121,19 @@ def test_without_a_supervisor_nothing_is_waited_for(tmp_path: Path) -> None:
     with launcher(tmp_path, 3, 0, watcher=ended.pid) as process:
         said(process)
         assert said(process)[0] == "released"
+
+
+def test_a_launcher_that_is_told_to_end_waits_for_a_look_at_a_job_that_stands_still(tmp_path: Path) -> None:
+    (tmp_path / "standing").touch()
+    with launcher(tmp_path, 0, watcher=os.getpid()) as process:
+        while not (tmp_path / "ending").exists():
+            time.sleep(0.01)
+        assert process.poll() is None
+        (tmp_path / f"looked.{process.pid}").touch()
+        assert process.wait(timeout=600.0) == 0
+
+
+def test_a_launcher_of_a_job_that_moves_ends_it_at_once(tmp_path: Path) -> None:
+    with launcher(tmp_path, 0, watcher=os.getpid()) as process:
+        assert process.wait(timeout=600.0) == 0
+    assert not (tmp_path / "ending").exists()

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing, job, raised
@@ -105,3 +108,79 @@ def test_a_handler_that_lost_its_peer_is_a_victim_of_whoever_died() -> None:
     found = examine(lost_in_a_handler(exit_status=-9)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD251", (0,))
     assert "SIGKILL" in found.summary
+
+
+def _ended(*statuses: int, told: int | None = None) -> Evidence:
+    """Ranks that ended in this way, at 50, 51, ... seconds."""
+    evidence = job([Doing([AT.all("barrier", 2)], exit_status=status) for status in statuses])
+    ranks = tuple(replace(rank, exit=replace(rank.exit, told=told)) for rank in evidence.ranks if rank.exit)
+    return replace(evidence, ranks=ranks)
+
+
+def _first(evidence: Evidence) -> tuple[tuple[int, ...], str]:
+    report = examine(evidence)
+    found = report.diagnoses[0]
+    assert (report.outcome, found.code) == (Outcome.CRASH, "DD251")
+    return tuple(found.culprits.members), found.summary
+
+
+@pytest.mark.parametrize("status", [-15, -2, -9, -10])
+def test_ranks_that_one_signal_ended_together_are_not_to_blame(status: int) -> None:
+    culprits, summary = _first(_ended(status, status))
+    assert culprits == ()
+    assert "ranks 0-1 were ended from outside by" in summary
+
+
+def test_a_rank_that_was_alive_when_the_first_was_gone_is_no_part_of_it() -> None:
+    evidence = job([Doing([AT.all("barrier", 2)], exit_status=-9), Doing([AT.all("barrier", 2)])])
+    later = replace(evidence.ranks[1], exit=Exit(1001, -9, 50.5))
+    culprits, summary = _first(replace(evidence, ranks=(evidence.ranks[0], later)))
+    assert culprits == (0,)
+    assert "rank 0 was killed by SIGKILL" in summary
+
+
+def test_ranks_that_abort_together_are_not_ended_from_outside() -> None:
+    culprits, _ = _first(_ended(-6, -6))
+    assert culprits == (0,)
+
+
+def test_what_a_launcher_ends_before_any_failure_is_told_of_the_launcher() -> None:
+    culprits, summary = _first(_ended(-15, told=15))
+    assert culprits == ()
+    assert "its launcher sent SIGTERM to rank 0, and no rank had failed before" in summary
+
+
+def test_what_follows_a_signal_that_was_passed_on_is_its_consequence() -> None:
+    end = JobEnd(1, (Sent(2, 49.0),))
+    culprits, summary = _first(replace(_ended(-2, 1), end=end))
+    assert (culprits, summary) == ((), "the job was ended from outside: `watch` was sent SIGINT")
+
+
+def test_a_failure_before_the_signal_is_the_rank_s_own() -> None:
+    culprits, _ = _first(replace(_ended(3, 1), end=JobEnd(1, (Sent(15, 55.0),))))
+    assert culprits == (0,)
+
+
+def test_a_warning_that_a_job_lives_on_with_explains_nothing_later() -> None:
+    culprits, _ = _first(replace(_ended(3, 1), end=JobEnd(1, (Sent(10, 5.0),))))
+    assert culprits == (0,)
+
+
+def test_a_launcher_that_fails_without_a_word_of_any_rank_is_a_crash() -> None:
+    culprits, summary = _first(replace(_ended(0, 0), end=JobEnd(1)))
+    assert (culprits, summary) == ((), "the job's launcher exited with status 1, and no rank left a word on why")
+
+
+def test_ranks_that_their_launcher_left_behind_are_named() -> None:
+    evidence = replace(job([Doing([AT.all("barrier", 2)], blocked=False, moves=True)] * 2), end=JobEnd(-9))
+    culprits, summary = _first(evidence)
+    assert (culprits, summary) == ((), "the job's launcher was killed by SIGKILL; ranks 0-1 run on without it")
+    assert "kill 1000 1001" in examine(evidence).diagnoses[0].fix
+
+
+@pytest.mark.parametrize(("kills", "words"), [(0, "for the sender of SIGKILL"), (1, "use less memory")])
+def test_a_kill_for_memory_is_told_where_the_kernel_counts_one(kills: int, words: str) -> None:
+    gone = [Doing([AT.all("all_reduce", 3)]), Doing([AT.all("barrier", 2)], exit_status=-9)]
+    found = examine(replace(job(gone), memory_kills=kills)).diagnoses[0]
+    assert words in found.fix
+    assert any("killed for memory" in line for line in found.evidence) is bool(kills)
