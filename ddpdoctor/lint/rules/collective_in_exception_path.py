@@ -142,7 +142,9 @@ def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    if exception_handlers.about_arguments(handler) or not _may_fail_alone(facts, node, None, ""):
+    if exception_handlers.about_arguments(handler):
+        return
+    if not (_may_fail_alone(facts, node, None, "") or _imports(node)):
         return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):
@@ -225,6 +227,11 @@ def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: SourceSite | None
         if earlier and not _harmless(facts, call):
             return True
     return False
+
+
+def _imports(node: ast.Try) -> bool:
+    """An import finds what is on this rank's disk: a module that one rank builds is there for some ranks only."""
+    return any(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
 
 
 def _harmless(facts: ModuleFacts, call: ast.Call) -> bool:
