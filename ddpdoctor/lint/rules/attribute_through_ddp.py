@@ -24,8 +24,8 @@ Unsafe: `.module` is added. A forward pass that goes around the wrapper does not
 
 ## When it is wrong
 When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
-tests with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition, the finding
-is a warning.
+tests of the model with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition,
+the finding is a warning, and silent under a flag that may say the opposite.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
-and a root that differs between ranks, such as each rank itself.
+and a root that differs between ranks, such as each rank itself. A constant root in a group that is called after a way
+to split the job, such as `data_parallel_group`, is a warning: there are several such groups.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
-NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective.
+NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective. An
+import fails on the ranks whose disk does not hold the module, so a collective in its handler counts.
 
 ## Why it hangs
 An exception rarely occurs on all ranks at once. The rank on which it occurs waits in the handler's collective for ranks

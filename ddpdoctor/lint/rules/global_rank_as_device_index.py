@@ -2,7 +2,8 @@
 
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
-`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`.
+`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`. A
+function that returns `f"cuda:{index}"` is a warning where the index may be the rank.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.

@@ -3,7 +3,8 @@
 ## What it does
 Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
 Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to which each rank saves its
-part, and in the file through which the ranks find each other.
+part, and in the file through which the ranks find each other. Also finds folders that all ranks make under a number
+that each of them counts: `len(os.listdir(root))`.
 
 ## Why it harms
 Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
