@@ -94,7 +94,9 @@ def _lint_tree(folder: Path, files: list[File], limit: float) -> dict[File, Lint
     with tempfile.TemporaryDirectory(prefix="lint-history-") as name:
         # the tree's own folder is no package: lint's paths begin below it
         tree = Path(name).resolve() / "tree"
-        tree.mkdir()
+        # a checkout ends here: imports are searched up to this folder
+        (tree / ".git").mkdir(parents=True)
+        (tree / ".git" / "HEAD").touch()
         try:
             clones.extract(clone, files[0].commit, tree)
         except CloneError as error:

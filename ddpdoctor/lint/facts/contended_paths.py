@@ -17,6 +17,7 @@ from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -80,6 +81,19 @@ def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, At
         attended = written_files.on_every_rank(facts, call) if call is not None else None
         if call is not None and attended is not None:
             yield site, call, attended
+
+
+#: what every rank makes for itself
+_MADE_BY_ALL = ("Dataset", "DataModule", "Module")
+
+
+def of_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it is in a module of data sets or networks, which each rank makes for itself, and not in a script."""
+    module = facts.module
+    if call.context.from_script or "__main__" in module.text:
+        return False
+    bases = (last_name(base) for info in module.classes for base in info.node.bases)
+    return any(base.endswith(_MADE_BY_ALL) for base in bases)
 
 
 def _raises(branch: Branch) -> bool:

@@ -23,7 +23,7 @@ from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 #: calls that create a record of the run
-_RUNS = ("wandb.init", "mlflow.start_run", "torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
+_RUNS = ("wandb.init", "mlflow.start_run")
 
 
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
@@ -98,7 +98,18 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     if node is None:
         return False
     text = _spelled_out(call, node)
-    return not heuristics.OWN_PATH.found_in(text) and not (set(_called(text)) - vocabulary.PATH_FUNCTIONS)
+    called = set(_called(text)) - vocabulary.PATH_FUNCTIONS
+    return not heuristics.OWN_PATH.found_in(text) and all(_makes_path(call.context.module, name) for name in called)
+
+
+@lru_cache(maxsize=256)
+def _makes_path(module: Module, name: str) -> bool:
+    """Whether a function of the file makes a path out of settings, the same in every process."""
+    bodies = [node.body for node in module.of(ast.FunctionDef) if node.name == name]
+    texts = [ast.unparse(statement) for body in bodies for statement in body]
+    return bool(texts) and not any(
+        heuristics.OWN_PATH.found_in(text) or set(_called(text)) - vocabulary.PATH_FUNCTIONS for text in texts
+    )
 
 
 @lru_cache(maxsize=256)
@@ -116,10 +127,15 @@ def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
 _DEEPEST = 3
 
 
-def _spelled_out(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> str:
+def _spelled_out(call: CallEvent, node: ast.expr) -> str:
     """The expression's source, with that of the variables in it that the call can see: of its function, and of the
     file.
     """
+    return " ".join(_expressions(call, node))
+
+
+def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
+    """The source of the expression, and of those that its variables are assigned."""
     module = call.context.module
     parts = [ast.unparse(node)]
     # of `options.folder` the folder matters, not how the options were made
@@ -128,8 +144,26 @@ def _spelled_out(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> str:
     for name in names if depth else ():
         for statement in _assigned(module).get(name, ()):
             if innermost_function(module.tree, statement.lineno) in (_function(call), None):
-                parts.append(_spelled_out(call, statement.value, depth - 1))
-    return " ".join(parts)
+                parts += _expressions(call, statement.value, depth - 1)
+    return parts
+
+
+#: what lists a folder, as a function or a method of a path
+_LISTING = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
+
+
+def numbered(call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path contains a number that is counted from what is in a folder: `len(os.listdir(folder))`."""
+    if node is None:
+        return False
+    try:
+        parts = [ast.parse(text) for text in _expressions(call, node)]
+    except SyntaxError:
+        return False
+    counts = (
+        n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in ("len", "max")
+    )
+    return any(isinstance(n, ast.Call) and last_name(n.func) in _LISTING for count in counts for n in walk(count))
 
 
 def _called(text: str) -> Iterator[str]:

@@ -19,7 +19,6 @@ from ddpdoctor.lint.knowledge.frameworks import (
     RANK_METHODS,
     RANKED,
     RANKS,
-    RUNNER,
     kind,
 )
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Namespace
@@ -106,10 +105,13 @@ def attribute(path: str, name: str) -> Value | None:
     owner = kind(path)
     if owner in RANKED and name in RANKS:
         return _NUMBERS[RANKS[name]]
-    if (owner, name) == (RUNNER, "rank"):
-        return RANK_NUMBERS
     inner = OBJECTS.get((owner, name))
     return framework_object(inner, owner, name) if inner is not None else None
+
+
+def of_project(info: ClassInfo, name: str) -> Value | None:
+    """The same for a class of a framework whose own source is linted."""
+    return attribute(f"{info.module.name}.{info.name}", name) if name in RANKS else None
 
 
 def framework_object(path: str, *key: object) -> Value:

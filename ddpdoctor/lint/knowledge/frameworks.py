@@ -23,6 +23,7 @@ RUNNER = "mmengine.runner.Runner"
 HOOK = "mmengine.hooks.Hook"
 HOROVOD = "horovod.torch.DistributedOptimizer"
 PARALLEL = "ignite.distributed.Parallel"
+MANAGER = "physicsnemo.distributed.DistributedManager"
 
 
 def _plain(where: str, *names: str) -> dict[str, Collective]:
@@ -91,6 +92,9 @@ _KINDS = {
     "mmengine.runner.runner.Runner.from_cfg": RUNNER,
     "mmengine.runner.FlexibleRunner": RUNNER,
     "mmengine.hooks.hook.Hook": HOOK,
+    "physicsnemo.distributed.manager.DistributedManager": MANAGER,
+    "modulus.distributed.DistributedManager": MANAGER,
+    "modulus.distributed.manager.DistributedManager": MANAGER,
 }
 
 #: attributes that hold an object of a framework
@@ -103,6 +107,7 @@ OBJECTS = {
 }
 #: attributes that give a rank or the world size, and which of them
 RANKS = {
+    "rank": "rank",
     "process_index": "rank",
     "global_rank": "rank",
     "local_process_index": "local_rank",
@@ -113,7 +118,7 @@ RANKS = {
     "should_save": "first",
     "should_log": "first",
 }
-RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER})
+RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER, MANAGER})
 #: parameters of hooks that a framework calls, by the class that has the hooks
 HOOKS = {
     CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE},

@@ -143,6 +143,11 @@ TELLS_RANKS = _words(
     "DD123: a helper that copes without a group",
     "get_dist_info", "get_rank_and_world_size", "get_ddp_info", "get_rank_world_size",
 )  # fmt: skip
+PART_OF_JOB = _pattern(
+    "a group of this name holds some ranks of the job: there are several of its kind",
+    "DD119: the first rank of the job, in a group of which there are several",
+    r"(data|tensor|model|pipe(line)?|sequence|context|expert)_(model_)?parallel|(?<![a-z])[dtpcse]p_(process_)?group",
+)
 MAKES_GROUP = _words(
     "the other side of the condition makes a process group as well",
     "DD123: the other side has a way of its own to create it",

@@ -24,8 +24,8 @@ Unsafe: `.module` is added. A forward pass that goes around the wrapper does not
 
 ## When it is wrong
 When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
-tests with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition, the finding
-is a warning.
+tests of the model with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition,
+the finding is a warning, and silent under a flag that may say the opposite.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -35,15 +35,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
-from ddpdoctor.lint.interpreter.events import Access, Context, Guard
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.interpreter.events import Access, Guard
+from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Symbol, Taint
+from ddpdoctor.lint.values.truths import invert
+from ddpdoctor.lint.values.values import Atom, Symbol, Taint
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule("DD166", "attribute-through-ddp", Severity.ERROR)
@@ -74,7 +78,7 @@ _OWN = frozenset({
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Reads of what no wrapper has."""
     for access in facts.analysis.accesses:
-        if _present(facts, access.name) or access.context.handler == "try" or _asked(access.context):
+        if _present(facts, access.name) or access.context.handler == "try" or _asked(access):
             continue
         made = wrapping.wrapper_of(access.owner)
         if made is not None and made.path != "torch.nn.parallel.DistributedDataParallel":
@@ -84,8 +88,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         undecided = next((g for g in access.context.guards if _undecided(g)), None)
         if undecided is not None and access.name in _OF_ENGINES:
             continue
+        where = "" if made is not None else "where the model is wrapped, "
         message = (
-            f"DistributedDataParallel has no attribute {access.name!r}; the network has it: "
+            f"{where}DistributedDataParallel has no attribute {access.name!r}; the network has it: "
             f"write `.module.{access.name}`"
         )
         yield facts.finding(
@@ -106,27 +111,67 @@ def _undecided(guard: Guard) -> bool:
 
 def _present(facts: ModuleFacts, name: str) -> bool:
     """The wrapper has it, or some code sets it."""
-    if name in _OWN or name.startswith("_") or facts.suggests(heuristics.SETS_ATTRIBUTES):
-        return True
     modules = (facts.module, *facts.analysis.reached.values())
+    if name in _OWN or name.startswith("_") or any(map(_by_computed_name, modules)):
+        return True
     # what a class stores in itself is the network's own
     return any(stored == name and owner not in ("self", "cls") for m in modules for owner, stored in m.attribute_stores)
 
 
-def _asked(context: Context) -> bool:
-    """After a condition that tests what the model is, in any form; a condition on the rank does not count."""
-    unknown = (guard.text.lower() for guard in context.guards if len(guard.truth) == 1)
-    return heuristics.ASKS_WHETHER_WRAPPED.found_in_any(unknown)
+@lru_cache(maxsize=256)
+def _by_computed_name(module: Module) -> bool:
+    """Whether something but settings or `self` is given attributes by a computed name, or a wrapper has its own way."""
+    if not module.words.isdisjoint(heuristics.SETS_ATTRIBUTES.words):
+        given = (node.args[0] for node in module.of(ast.Call) if last_name(node.func) == "setattr" and node.args)
+        return any(last_name(owner) not in _NO_MODELS for owner in given) or any(
+            "__getattr__" in info.methods and any("Parallel" in ast.unparse(base) for base in info.node.bases)
+            for info in module.classes
+        )
+    return False
+
+
+_NO_MODELS = vocabulary.SETTINGS_NAMES | {"self", "cls"}
+
+
+def _asked(access: Access) -> bool:
+    """After a condition that tests what the model is, in any form; a condition on the rank does not count, nor does
+    one that only asks whether there is a model.
+    """
+    unknown = (g.text for g in access.context.guards if len(g.truth) == 1 and not _there(access.node.value, g.text))
+    return heuristics.ASKS_WHETHER_WRAPPED.found_in_any(text.lower() for text in unknown)
+
+
+def _there(model: ast.expr, condition: str) -> bool:
+    """`hasattr(self, "model")`, of `self.model`."""
+    if not isinstance(model, ast.Attribute):
+        return False
+    return condition in (
+        f"hasattr({ast.unparse(model.value)}, {name})" for name in (repr(model.attr), f'"{model.attr}"')
+    )
 
 
 def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:
-    """Wrapped on some paths, and read under no condition that did not hold there already."""
+    """Wrapped on some paths, and read under no condition that may exclude them."""
     if not access.owner.tags & Tag.MAYBE or not facts.analysis.wrapped:
         return False
     return all(
-        any(g.truth == w.truth and g.side == w.side for w in wrap.guards)
+        (_compares(g) and not any(g.truth in (w.truth, _inverse(w)) for w in wrap.guards))
+        or any(g.truth == w.truth and g.side == w.side for w in wrap.guards)
         for wrap in facts.analysis.wrapped.values() for g in access.context.guards
     )  # fmt: skip
+
+
+def _compares(guard: Guard) -> bool:
+    """`rate != 0`, on a quantity: a flag may be another name for what decides whether the model is wrapped."""
+    try:
+        tree = ast.parse(guard.text, mode="eval")
+    except SyntaxError:
+        return False
+    return any(isinstance(n, ast.Compare) for n in walk(tree)) and not any(isinstance(n, ast.Not) for n in walk(tree))
+
+
+def _inverse(guard: Guard) -> tuple[Atom, ...]:
+    return tuple(invert(atom) for atom in guard.truth)
 
 
 def _related(site: SourceSite | None) -> tuple[tuple[SourceSite, str], ...]:

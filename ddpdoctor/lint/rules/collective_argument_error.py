@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
-and a root that differs between ranks, such as each rank itself.
+and a root that differs between ranks, such as each rank itself. A constant root in a group that is called after a way
+to split the job, such as `data_parallel_group`, is a warning: there are several such groups.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group
@@ -30,10 +31,12 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External, GroupOf
 from ddpdoctor.lint.values.values import WORLD, Symbol, Value
@@ -73,6 +76,21 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is not a member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message)
+        elif members is None and group is not None and isinstance(root.constant, int) and _of_part(call, group_at):
+            message = (
+                f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others "
+                f"torch raises ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
+            )
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING)
+
+
+def _of_part(call: CallEvent, position: int) -> bool:
+    """Whether the group is called after one of several ways to split the job."""
+    nodes = call.node.args
+    given = nodes[position] if position < len(nodes) else next(
+        (k.value for k in call.node.keywords if k.arg == "group"), None
+    )  # fmt: skip
+    return given is not None and heuristics.PART_OF_JOB.found_in(ast.unparse(given))
 
 
 def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
-NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective.
+NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective. An
+import fails on the ranks whose disk does not hold the module, so a collective in its handler counts.
 
 ## Why it hangs
 An exception rarely occurs on all ranks at once. The rank on which it occurs waits in the handler's collective for ranks
@@ -142,7 +143,9 @@ def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
 
 
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
-    if exception_handlers.about_arguments(handler) or not _may_fail_alone(facts, node, None, ""):
+    if exception_handlers.about_arguments(handler):
+        return
+    if not (_may_fail_alone(facts, node, None, "") or _imports(node)):
         return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):
@@ -225,6 +228,11 @@ def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: SourceSite | None
         if earlier and not _harmless(facts, call):
             return True
     return False
+
+
+def _imports(node: ast.Try) -> bool:
+    """An import finds what is on this rank's disk: a module that one rank builds is there for some ranks only."""
+    return any(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
 
 
 def _harmless(facts: ModuleFacts, call: ast.Call) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
-`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`.
+`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`. A
+function that returns `f"cuda:{index}"` is a warning where the index may be the rank.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -31,6 +32,7 @@ https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch
@@ -42,6 +44,9 @@ from ddpdoctor.lint.values.abstract_objects import Items
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
 
@@ -58,12 +63,44 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if launch.one_node_only(facts):
         return
     severity = Severity.ERROR if launch.seen(facts) else Severity.WARNING
+    for node in _named_after(facts.module):
+        yield facts.finding(RULE, node, _MESSAGE, severity=Severity.WARNING)
     found = list(_chosen(facts))
     for call in found or _moved(facts)[:1]:
         finding = facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
         yield finding
         if finding is not None and severity is Severity.WARNING:
             return  # how the processes are started is determined once
+
+
+def _named_after(module: Module) -> Iterator[ast.AST]:
+    """`f"cuda:{rank}"` as a result, where the rank is one of several things that the variable can be."""
+    for node in module.of(ast.Return):
+        text = node.value
+        if not isinstance(text, ast.JoinedStr) or len(text.values) != 2:
+            continue
+        start, index = text.values
+        if not (isinstance(start, ast.Constant) and start.value == "cuda:" and isinstance(index, ast.FormattedValue)):
+            continue
+        function = innermost_function(module.tree, node.lineno)
+        if (
+            function is not None
+            and isinstance(index.value, ast.Name)
+            and _may_be_rank(module, function, index.value.id)
+        ):
+            yield node
+
+
+def _may_be_rank(module: Module, function: ast.AST, name: str) -> bool:
+    """Whether a variable is assigned the rank in the job, without a look at how many devices the machine has."""
+    nodes = walk(function)
+    if any(isinstance(n, ast.Attribute) and n.attr == "device_count" for n in nodes):
+        return False
+    return any(
+        isinstance(n, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in n.targets)
+        and isinstance(n.value, ast.Call) and module.imported(n.value.func) == "torch.distributed.get_rank"
+        for n in nodes
+    )  # fmt: skip
 
 
 def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:

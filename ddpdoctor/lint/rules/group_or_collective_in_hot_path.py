@@ -50,7 +50,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
 
 RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
 
@@ -142,11 +142,16 @@ def _is_over_batches(loop: EnclosingLoop) -> bool:
     )
 
 
+def _may_keep(decorator: str) -> bool:
+    """Whether a decorator may run the function once and keep its result."""
+    return decorator not in heuristics.PLAIN_DECORATORS.words or "cache" in decorator
+
+
 def _conditional(call: CallEvent, loop: EnclosingLoop) -> bool:
     """Only in some iterations, or created once and kept."""
     first, last = loop.site.line, loop.site.end_line
     inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]
     function = call.context.function
-    cached = function is not None and bool(function.decorators)
+    cached = function is not None and any(_may_keep(decorator_name(d)) for d in function.decorators)
     elsewhere = function is not None and _under_test(function.body, call.site.line)
     return bool(inside) or cached or elsewhere or call.context.handler in ("except", "finally")

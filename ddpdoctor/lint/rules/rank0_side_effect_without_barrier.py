@@ -29,7 +29,8 @@ No automatic fix.
 
 ## When it is wrong
 When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
-rank: where nothing in sight shows that all ranks come there, it is a hint. Creating a folder is always a hint. Reading
+rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
+which every rank makes, downloads. Creating a folder is always a hint. Reading
 in a folder that was only created is not reported, nor are downloads that write under another name first. The rule is
 silent if there is a function in between whose name suggests that it synchronises, a context such as
 `main_process_first`, a lock, or a loop that polls for the file.
@@ -81,6 +82,8 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
         unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
         severity = Severity.HINT if contest in _SELDOM else attended.severity
+        if contest is Contest.FETCHES and contended_paths.of_every_rank(facts, call):
+            severity = Severity.WARNING
         message = (
             f"{unsure}all ranks {contest.value} at the same time, and what one does changes what the others find: let "
             "one rank do it, and the others wait at a barrier"

@@ -3,7 +3,8 @@
 ## What it does
 Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
 Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to which each rank saves its
-part, and in the file through which the ranks find each other.
+part, and in the file through which the ranks find each other. Also finds folders that all ranks make under a number
+that each of them counts: `len(os.listdir(root))`.
 
 ## Why it harms
 Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
@@ -38,9 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import MADE_UP, Tag
@@ -82,7 +86,30 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "different folders: broadcast the name from rank 0"
             )
             yield facts.finding(RULE, call.site, message)
+    yield from _numbered_folders(facts)
     yield from _meeting_points(facts)
+
+
+def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`run_7` is made by all ranks, each of which counts the folders that are there."""
+    for call in facts.calls:
+        row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
+        if row is None or row.use is not Use.MAKES_FOLDER:
+            continue
+        _, node = written_files.path_of(call)
+        if not written_files.numbered(call, node):
+            continue
+        attended = written_files.on_every_rank(facts, call, fetches=True)
+        if attended is None:
+            continue
+        unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
+        message = (
+            f"{unsure}each rank counts what is in a folder for this name, and counts what other ranks have made "
+            "meanwhile, so the ranks use different folders: broadcast the name from rank 0"
+        )
+        yield facts.finding(
+            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
+        )
 
 
 def _who(value: Value) -> str:

@@ -1,10 +1,10 @@
 """Every rank writes the same file
 
 ## What it does
-Finds `torch.save` and similar functions, and the start of a run in an experiment tracker, that every rank of a process
-group reaches with the same path. In a script, the calls from its top level show that. In a function whose callers are
-not visible, a collective that runs in it without a condition on the rank shows it, or another file that it leaves to
-some ranks. Where nothing shows it, the finding is a hint.
+Finds `torch.save`, `shutil.copy` and similar functions, and the start of a run in an experiment tracker, that every
+rank of a process group reaches with the same path. In a script, the calls from its top level show that. In a function
+whose callers are not visible, a collective that runs in it without a condition on the rank shows it, or another file
+that it leaves to some ranks. Where nothing shows it, the finding is a hint.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
