@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,6 @@ class End:
     #: words before the job's command, or before that of `watch`
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
-    environ: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def run(end: End, state: str, folder: Path, *, watched: bool, options: Sequence[
         own = [sys.executable, "-m", "ddpdoctor", "watch", "--json", str(written), "--bundle", str(bundle)]
         command = [*own, *options, "--", *command]
     command = [*end.outside, *command]
-    environ = {**os.environ, **end.environ, "OMP_NUM_THREADS": "1", MARK: mark}
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", MARK: mark}
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environ, start_new_session=True
