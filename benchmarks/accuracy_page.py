@@ -241,7 +241,8 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
         "had not seen the rules; programs, expected answers and reasons were committed before the first run. These are",
         "the results of that one run (`python -m benchmarks.first_runs`), before anything was mended for them. Runs in",
         "which the program failed by itself are left out, and counted as invalid. Each round was written by others",
-        "than the one before, and run after what that one had shown was mended.",
+        "than the one before, and run after what that one had shown was mended. Two harmless programs really lose a",
+        "rank and start again; a report that tells truly of that rank is no alarm (`recovers` in expected.toml).",
         "",
         "| set | commit | broken | code | culprits | line | all right | wrongly certain | harmless | called a hang "
         "| invalid |",
