@@ -188,9 +188,6 @@ def _mentions_rank(node: ast.expr) -> bool:
 
 
 def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value:
-    listed = framework_objects.of_project(obj.info, name)
-    if listed is not None:
-        return listed
     method = find_method(machine, obj.info, name)
     if method is not None:
         marks = method.marks

@@ -109,11 +109,6 @@ def attribute(path: str, name: str) -> Value | None:
     return framework_object(inner, owner, name) if inner is not None else None
 
 
-def of_project(info: ClassInfo, name: str) -> Value | None:
-    """The same for a class of a framework whose own source is linted."""
-    return attribute(f"{info.module.name}.{info.name}", name) if name in RANKS else None
-
-
 def framework_object(path: str, *key: object) -> Value:
     """An object of a framework whose creation was not seen; it may be missing outside the framework's own run."""
     return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged(Tag.MAYBE)
