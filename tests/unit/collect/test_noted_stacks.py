@@ -159,3 +159,13 @@ def test_the_file_of_a_data_worker(tmp_path: Path) -> None:
     assert seen.stacks.threads[0].frames == (Site("/job/data.py", 30, "__getitem__"),)
     assert "data workers" in found.notes[0]
     assert found.gaps == ()
+
+
+@pytest.mark.parametrize(
+    ("wchan", "switches", "moved"), [("anon_pipe_write", 9, 1), ("anon_pipe_write", 8, 0), ("futex_do_wait", 9, 0)]
+)
+def test_a_pipe_that_moves_where_the_kernel_hides_its_bytes(wchan: str, switches: int, moved: int) -> None:
+    def asleep(count: int) -> ProcessState:
+        return ProcessState(1.0, "S", 1.0, None, (ThreadState(100, "python", "S", wchan, 1.0, switches=count),))
+
+    assert asleep(switches).io_since(asleep(8), 100) == moved
