@@ -21,6 +21,8 @@ KINDS = {
     Source.PROCESSES: PartKind.PROCESS,
     Source.FAULTHANDLER: PartKind.FATAL,
 }
+#: what is read of a rank's children, too
+OF_CHILDREN = frozenset({Source.STACKS, Source.PROCESSES})
 REASON = "taken away"
 
 
@@ -30,10 +32,13 @@ def without(capture: Capture, sources: frozenset[Source], ranks: frozenset[Rank]
     for sample in capture.samples:
         blind = [w for w in sample.workers if w.role is Role.RANK and (ranks is None or w.rank in ranks)]
         pids = {w.pid for w in blind}
-        pids |= {w.pid for w in sample.workers if w.parent in pids}
+        children = [w for w in sample.workers if w.parent in pids]
+        pids |= {w.pid for w in children}
         kinds = {KINDS[source] for source in sources if source in KINDS}
         parts = tuple(part for part in sample.parts if part.kind not in kinds or part.pid not in pids)
-        gaps = tuple(Gap(source, w.rank, REASON) for source in sorted(sources, key=str) for w in blind)
+        lost = [(source, w) for source in sorted(sources, key=str) for w in blind]
+        lost += [(source, w) for source in sorted(sources & OF_CHILDREN, key=str) for w in children]
+        gaps = tuple(Gap(source, w.rank, REASON) for source, w in lost)
         samples.append(replace(sample, parts=parts, gaps=(*sample.gaps, *gaps)))
     exits = () if Source.EXITS in sources else capture.exits
     code = {} if Source.CODE in sources else capture.code

@@ -204,7 +204,7 @@ def test_a_job_that_recovers_is_healthy_and_its_failed_attempt_is_told(tmp_path:
     assert last["outcome"] == "healthy", run.explain()
     assert [note for note in last["notes"] if note.startswith("attempt 1 failed: DD251")], run.explain()
     assert "attempt 1 failed; the launcher has started the ranks again" in run.stderr
-    assert "(2 ranks); 1 attempt before had failed" in run.stderr
+    assert "(2 ranks, 1 process group); 1 attempt before had failed" in run.stderr
 
 
 def test_a_healthy_report_is_written_at_the_end(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ KNOWN = {
         "DD144: one node by condition",
         "DD145: chosen by version",
         "DD171: rank 0 goes first, and the others find the file",
+        "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
         "DD174: the first node only",
         "DD175: a global that may be something else",
         "DD191: both names, by version",
