@@ -85,13 +85,13 @@ def resolve(environ: Mapping[str, str], folder: Path) -> tuple[Resolved, ...]:
 
 
 def _check_variables(environ: Mapping[str, str]) -> None:
-    """Raises UsageError for a variable with our prefix that is no setting; those that `watch` sets have another."""
-    known = [setting.variable for setting in SETTINGS]
-    for name in sorted(environ):
-        if name.startswith(_PREFIX) and name not in known:
-            guess = options.closest(name, known)
-            hint = f"did you mean {guess}?" if guess else f"there are {', '.join(known)}"
-            raise UsageError(f"there is no variable {name}", hint=hint)
+    """Raises UsageError for a misspelt setting. Another variable with our prefix (an image's DDPDOCTOR_VERSION) is not
+    ours to judge, and no reason to refuse a job.
+    """
+    known = [setting.variable.removeprefix(_PREFIX) for setting in SETTINGS]
+    for name in sorted(one.removeprefix(_PREFIX) for one in environ if one.startswith(_PREFIX)):
+        if name not in known and (guess := options.closest(name, known)):
+            raise UsageError(f"there is no variable {_PREFIX}{name}", hint=f"did you mean {_PREFIX}{guess}?")
 
 
 def defaults(environ: Mapping[str, str], folder: Path) -> dict[str, str | bool | None]:

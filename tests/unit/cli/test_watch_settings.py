@@ -95,7 +95,13 @@ def test_what_a_project_cannot_say(line: str, said: str, tmp_path: Path) -> None
         watch_settings.resolve({}, _project(tmp_path, line))
 
 
-def test_a_variable_that_is_no_setting() -> None:
+@pytest.mark.parametrize("name", ["DDPDOCTOR_VERSION", "DDPDOCTOR_COMMIT", "DDPDOCTOR_HOME"])
+def test_a_variable_of_somebody_else_is_no_reason_to_refuse_a_job(name: str) -> None:
+    """An image may have its own, such as the version that it installed."""
+    assert {one.origin for one in watch_settings.resolve({name: "1"}, Path("/"))} == {"default"}
+
+
+def test_a_misspelt_variable() -> None:
     with pytest.raises(UsageError, match="there is no variable DDPDOCTOR_STAL_AFTER") as raised:
         watch_settings.resolve({"DDPDOCTOR_STAL_AFTER": "7m"}, Path("/"))
     assert raised.value.hint == "did you mean DDPDOCTOR_STALL_AFTER?"
