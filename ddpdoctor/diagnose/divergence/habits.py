@@ -115,7 +115,7 @@ def left_out(facts: Facts, compared: Comparison) -> bool:
     same = sum(1 for _ in itertools.takewhile(lambda step: step == common[-1], reversed(common)))
     point = common[-same - 1 :]  # how often one line has been passed is part of it
     ends = [n for n in range(len(point), len(common)) if common[n - len(point) : n] == point]
-    rounds = [common[n:following] for n, following in zip(ends, [*ends[1:], len(common)], strict=True)]
+    rounds = [common[n:following] for n, following in itertools.pairwise((*ends, len(common)))]
     done = [one[0] == compared.odd_next and compared.reference_next in one for one in rounds]
     return len(done) >= ENOUGH_ROUNDS - 1 and all(done)
 
