@@ -8,14 +8,17 @@ DOCS_INSTALLED := $(VENV)/.docs-installed
 FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
-.PHONY: help env demo test test-slow test-ends test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
+.PHONY: help env demo test test-slow test-part test-ends test-nodes fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
 	healthy-runs dump-accuracy without-ptrace lint-history clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
+	@echo "make test-part  a twelfth of the fixtures' slow tests, another one with each commit (PART=number)"
 	@echo "make test-ends  every kind of end of a job that moves and of one that stands, with watch and without it (an hour)"
+	@echo "make test-nodes  the fixtures on two and four nodes, as namespaces of this machine (an hour)"
+	@echo "make fuzz       20,000 damaged inputs for every reader of what other processes wrote (ten minutes)"
 	@echo "make test-frameworks  the fixtures with Accelerate, DeepSpeed, Lightning, Ray Train, torchdata and transformers"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
 	@echo "make coverage   which lines the unit, golden and property tests run"
@@ -49,11 +52,23 @@ test: env
 	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow"
 
 test-slow: env
-	$(BIN)/python -m pytest -m "slow and not ends"
+	$(BIN)/python -m pytest -m "slow and not ends and not nodes and not fuzz"
+
+# Another part with each commit, and the same one for the same commit.
+PART ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+test-part: env
+	$(BIN)/python -m pytest -n 6 --dist worksteal -m slow --part $(PART)/12 tests/e2e/test_fixtures.py
 
 # Each starts two jobs, one after the other.
 test-ends: env
 	$(BIN)/python -m pytest -n 2 --dist worksteal tests/e2e/test_ends.py
+
+# One after the other: the jobs of two and of four nodes share this machine.
+test-nodes: env
+	$(BIN)/python -m pytest -m "nodes"
+
+fuzz: env
+	$(BIN)/python -m pytest -n 2 -m fuzz tests/property/test_readers.py
 
 # Two at a time: importing a framework takes each of the three or four processes of a job seconds of a core.
 test-frameworks: $(FRAMEWORKS_INSTALLED)

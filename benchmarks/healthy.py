@@ -108,7 +108,7 @@ class HealthyRun:
     def alarm(self) -> str:
         """What was false, "" if nothing was: a healthy job was called more than slow, or did not end well."""
         for one in self.said:
-            if one.alarm and not (self.kind in LOSING and one.true_of_an_attempt):
+            if one.alarm and not (_loses_a_rank(self.kind) and one.true_of_an_attempt):
                 return one.alarm
         if self.status is None:
             return "did not end in time"
@@ -156,6 +156,12 @@ def tasks(seeds: int, results: Ledger[HealthyRun], load: int = 0) -> Iterator[Ta
 def kinds() -> tuple[str, ...]:
     """Names of the kinds of healthy job."""
     return (*sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py")), *_strangers())
+
+
+def _loses_a_rank(kind: str) -> bool:
+    """Whether a rank of such a job is really lost before all is started again."""
+    program = _strangers().get(kind)
+    return kind in LOSING or (program is not None and program.failure is not None)
 
 
 @functools.cache

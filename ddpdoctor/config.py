@@ -11,6 +11,8 @@ from pathlib import Path
 class OnHang(Enum):
     REPORT = "report"
     STOP = "stop"
+    #: of a warning only
+    IGNORE = "ignore"
     COMMAND = "command"
 
 
@@ -30,12 +32,17 @@ class WatchConfig:
     on_hang: OnHang = OnHang.REPORT
     #: the program to run with the report's path, for OnHang.COMMAND
     hang_command: str = ""
+    #: what follows the warning that ranks have shifted against each other
+    on_desync: OnHang = OnHang.REPORT
+    desync_command: str = ""
     #: seconds; default timeout of process groups without a timeout of their own
     group_timeout: float | None = None
     #: where the report is written as JSON and as HTML; `-` is standard output
     json: Path | None = None
     html: Path | None = None
     bundle: Path | None = None
+    #: a folder that all nodes of the job see, in which their watchers meet; None: in the job's own store
+    shared: Path | None = None
     #: rewritten every few seconds in the Prometheus text format
     metrics_file: Path | None = None
     #: gets a JSON message for each incident and each recovery; "" none

@@ -35,6 +35,23 @@ settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--require-frameworks`, for `make test-frameworks`."""
+    """`--require-frameworks`, for `make test-frameworks`; `--part`, for `make test-part`."""
     told = "a case whose packages are not installed fails instead of being skipped"
     parser.addoption("--require-frameworks", action="store_true", help=told)
+    told = "K/N: of the tests that were chosen only every N-th, from the K-th on (K modulo N)"
+    parser.addoption("--part", metavar="K/N", type=_part, help=told)
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, parts = text.partition("/")
+    return int(number) % int(parts), int(parts)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the tests of the part that was asked for, after all other choices."""
+    if part := config.getoption("--part"):
+        number, parts = part
+        left_out = [item for place, item in enumerate(items) if place % parts != number]
+        items[:] = items[number::parts]
+        config.hook.pytest_deselected(items=left_out)

@@ -77,7 +77,7 @@ def assign_ranks(fragments: Sequence[Fragment]) -> RankAssignment:
     # a process whose rank is known from one file's name may have other fragments in files without a rank
     by_pid = {**_ranks_of_processes(owned), **by_pid}
     owned = [_owned(fragment, by_pid, by_name) for fragment in owned]
-    owned = _data_workers(_by_order(_unnamed_exceptions(owned)))
+    owned = _data_workers(_only_one_left(_by_order(_unnamed_exceptions(owned))))
     if not any(fragment.rank is not None for fragment in owned):
         owned = _as_found(owned)
     lost = tuple(fragment for fragment in owned if fragment.rank is None)
@@ -196,6 +196,26 @@ def _owned(fragment: Fragment, by_pid: Mapping[int, Rank], by_name: Mapping[str,
     ):
         return replace(fragment, rank=Rank(fragment.payload.rank_in_group), rank_from=RankSource.CONTENT)
     return fragment
+
+
+def _only_one_left(fragments: list[Fragment]) -> list[Fragment]:
+    """Give the one process without a rank the one rank that nobody has, where the others say how many there are: it has
+    not come so far that a page or a message could name it."""
+    said = [one for one in fragments if one.rank is not None and one.rank_from is RankSource.CONTENT]
+    size = max((one.world_size or 0 for one in said), default=0)
+    missing = RankSet.of(range(size)) - RankSet.of(one.rank for one in fragments if one.rank is not None)
+    without = {
+        one.pid: one
+        for one in fragments
+        if one.rank is None and isinstance(one.payload, Stacks) and kind_of(one.payload) is ProcessKind.RANK
+    }
+    if len(missing) != 1 or len(without) != 1 or None in without:
+        return fragments
+    (rank,), (pid,) = missing.members, without
+    return [
+        replace(one, rank=rank, rank_from=RankSource.PROCESS) if one.rank is None and one.pid == pid else one
+        for one in fragments
+    ]
 
 
 def _unnamed_exceptions(fragments: list[Fragment]) -> list[Fragment]:

@@ -13,6 +13,8 @@ _OPTIONS = {
     "master-addr": "address",
     "master-port": "port",
     "rdzv-endpoint": "endpoint",
+    "node-rank": "node",
+    "machine-rank": "node",
     "num-processes": "ranks",
     "num-machines": "nodes",
     "main-process-ip": "address",
@@ -29,12 +31,14 @@ def read(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
     port = said.get("port") or endpoint_port or environ.get("MASTER_PORT", "")
     ranks = _number(said.get("ranks", "") or environ.get("LOCAL_WORLD_SIZE", ""))
     nodes = _number(said.get("nodes", "").rpartition(":")[2]) or 1
+    node = said.get("node") or environ.get("SLURM_NODEID", "")
     return Launch(
         tuple(command),
         ranks // nodes if ranks and _is_accelerate(command) else ranks,
         nodes,
         "" if standalone else address.strip("[]"),
         None if standalone else _number(port),
+        int(node) if node.isdigit() and len(node) < 8 else None,
     )
 
 

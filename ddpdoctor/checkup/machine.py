@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class Launch:
     nodes: int = 1
     master_address: str = ""
     master_port: int | None = None
+    #: this node's number, if the command or Slurm says it
+    node: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,48 @@ class Torch:
     #: installed version of NCCL's package, and the one that torch asks for
     nccl: str = ""
     nccl_wanted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A node that came to the meeting of `check --meet`."""
+
+    host: str
+    number: int | None = None
+    #: versions, "" if it has none
+    torch: str = ""
+    nccl: str = ""
+    #: seconds that its resolver took for the name of its own address
+    reverse_dns: float | None = None
+    #: how far its clock is ahead of the host's, within +-uncertainty; in seconds
+    offset: float | None = None
+    uncertainty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Which nodes came to the launch's endpoint."""
+
+    expected: int
+    #: how long they were waited for
+    seconds: float
+    address: str
+    port: int
+    #: this node is the one that the endpoint names
+    hosted: bool = False
+    #: who came, this node included
+    peers: tuple[Peer, ...] = ()
+    #: why this node could not meet the others, "" if it could
+    error: str = ""
+
+    def failed(self, error: str, own: Peer) -> Meeting:
+        """The meeting to which only this node came."""
+        return replace(self, peers=(own,), error=error)
+
+    def with_peers(self, peers: Iterable[Peer]) -> Meeting:
+        """The meeting of these, by number, and by name without one."""
+        ordered = sorted(peers, key=lambda peer: (peer.number is None, peer.number or 0, peer.host))
+        return replace(self, peers=tuple(ordered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +147,13 @@ class Machine:
     state_folder: str = ""
     state_error: str = ""
     state_space: Space | None = None
+    #: of all nodes, if it was asked for
+    meeting: Meeting | None = None
+
+    @property
+    def is_master(self) -> bool:
+        """The address at which the ranks meet is this node's, or not known to be another's."""
+        ours = {address for addresses in self.interfaces.values() for address in addresses}
+        if self.master is None or not self.master.answers or ours & set(self.master.answers):
+            return True
+        return self.own_name is not None and self.own_name.asked == self.master.asked

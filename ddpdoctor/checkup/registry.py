@@ -15,6 +15,7 @@ from ddpdoctor.checkup.checks import (
     master_address,
     master_port,
     memory,
+    nodes_meet,
     open_files,
     peer_to_peer,
     py_spy,
@@ -58,6 +59,7 @@ CHECKS = tuple(
         evidence_folder,
         peer_to_peer,
         clock,
+        nodes_meet,
     )
 )
 

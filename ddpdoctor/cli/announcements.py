@@ -20,7 +20,7 @@ from ddpdoctor.observe.watcher import Seen
 
 #: seconds between two versions of the metrics file; Prometheus asks every 15 to 60
 _EVERY = 5.0
-_TOLD = frozenset({Outcome.HANG, Outcome.CRASH})
+_TOLD = frozenset({Outcome.DESYNC, Outcome.HANG, Outcome.CRASH})
 
 
 class Announcements:

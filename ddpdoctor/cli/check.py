@@ -7,23 +7,30 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, State
+from ddpdoctor.checkup.machine import Machine, Meeting
 from ddpdoctor.cli import forms, options
-from ddpdoctor.errors import ExitCode
+from ddpdoctor.errors import ExitCode, UsageError
 
 _EPILOG = """examples:
   ddpdoctor check
   ddpdoctor check -- torchrun --nproc-per-node 8 --nnodes 2 --rdzv-endpoint node0:29500 train.py
+  srun --ntasks-per-node 1 ddpdoctor check --meet -- torchrun --nnodes 2 --rdzv-endpoint node0:29500 train.py
 
-Nothing is started but a sleeping Python process, and nothing is connected to. On several nodes, run it on each.
+Nothing is started but a sleeping Python process, and without --meet nothing is connected to. On several nodes, run it
+on each. With --meet they meet at the launch's own endpoint before the job does, compare clocks and versions, and show
+that its port can be reached. If something listens there already, it is left alone.
 
 exit status:
   0  no problem (there may be warnings)
   1  at least one problem
   2  invalid arguments"""
 
+#: seconds that the nodes are waited for, and the most
+_MEET, _LONGEST = 60.0, 3600.0
 SCHEMA = "ddpdoctor.check/1"
 #: said of a machine in passing, and not shown without -v
 _QUIET = frozenset({State.OK, State.UNKNOWN})
@@ -33,6 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "ddpdoctor check [options] [-- COMMAND...]"
     parser.epilog = _EPILOG
     parser.add_argument("-v", "--verbose", action="store_true", help="also show the checks that found nothing")
+    parser.add_argument(
+        "--meet",
+        nargs="?",
+        const=_MEET,
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"on every node: wait for the other nodes at the launch's endpoint, at most SECONDS (default: {_MEET:g})",
+    )
     forms.add_json(parser, "all results")
 
 
@@ -42,12 +57,34 @@ def run(args: argparse.Namespace) -> ExitCode:
     from ddpdoctor.cli.verdict_actions import state_folder
 
     machine = look.look(getattr(args, "command", None) or (), os.environ, state_folder())
+    if args.meet is not None:
+        machine = _met(machine, args.meet)
     results = registry.judge_all(machine)
-    forms.tell(args, _told(results), _text(results, verbose=args.verbose))
+    forms.tell(args, _told(results, machine.meeting), _text(results, verbose=args.verbose))
     return ExitCode.FOUND if any(judged.state is State.PROBLEM for _, judged in results) else ExitCode.OK
 
 
-def _told(results: Sequence[tuple[Check, Judgement]]) -> object:
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= _LONGEST:
+        raise argparse.ArgumentTypeError(f"from 1 to {_LONGEST:g} seconds, not {text}")
+    return seconds
+
+
+def _met(machine: Machine, seconds: float) -> Machine:
+    from ddpdoctor.checkup import meeting
+
+    launch = machine.launch
+    if launch.nodes < 2 or not launch.master_address or launch.master_port is None:
+        raise UsageError(
+            "--meet needs to know the nodes and where they meet: -- torchrun --nnodes 2 --rdzv-endpoint HOST:PORT ..."
+        )
+    place = f"{launch.master_address}:{launch.master_port}"
+    print(f"ddpdoctor: waiting for {launch.nodes} nodes at {place}, at most {seconds:g} s", file=sys.stderr, flush=True)
+    return replace(machine, meeting=meeting.meet(machine, seconds))
+
+
+def _told(results: Sequence[tuple[Check, Judgement]], met: Meeting | None) -> object:
     listed = [
         {
             "code": check.code,
@@ -58,7 +95,8 @@ def _told(results: Sequence[tuple[Check, Judgement]]) -> object:
         }
         for check, judged in results
     ]
-    return {"schema": SCHEMA, "checks": listed}
+    nodes = {"nodes": [asdict(peer) for peer in met.peers]} if met else {}
+    return {"schema": SCHEMA, "checks": listed, **nodes}
 
 
 def _text(results: Sequence[tuple[Check, Judgement]], *, verbose: bool) -> str:

@@ -8,21 +8,23 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ddpdoctor
 from ddpdoctor.cli import duration, forms, options, output_paths
-from ddpdoctor.collect.capture import Sample
+from ddpdoctor.collect.capture import Part, PartKind, Sample
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.model.report import Report
 
 if TYPE_CHECKING:
     # psutil comes with them; help, completion and the manual pages do without
+    from ddpdoctor.collect.recorder_files import Recorders
     from ddpdoctor.launch.host_jobs import HostJob
     from ddpdoctor.observe.inspector import Inspector, Verdict
 
@@ -35,6 +37,7 @@ _EPILOG = """examples:
   ddpdoctor dump --json - | jq .outcome
   srun --jobid 812 --overlap --ntasks-per-node 1 ddpdoctor dump --shared /home/ada/dumps
   sudo ddpdoctor dump 4711          a job of another user, or in a container
+  docker exec NAME ddpdoctor dump   in a container that has ddpdoctor; kubectl exec POD -- ddpdoctor dump
 
 The job is not touched: its processes are neither stopped nor signalled, and nothing is loaded into them.
 
@@ -95,7 +98,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         raise UsageError(f"one report only: {len(jobs)} jobs are meant", hint="name one by its PID")
     if args.follow:
         return _follow(jobs, args, seconds)
-    verdicts = [_look(job, args, seconds) for job in jobs]
+    verdicts = [_look(job, args, seconds).verdict for job in jobs]
     for job, verdict in zip(jobs, verdicts, strict=True):
         _tell(job, verdict, args, seconds)
     healthy = all(verdict.report.outcome is Outcome.HEALTHY for verdict in verdicts)
@@ -190,7 +193,7 @@ def _others(found: Sequence[HostJob]) -> str:
 def _hint(found: Sequence[HostJob]) -> str:
     if found:
         return f"--all, or name one:\n{_listed(found)}"
-    return "in a container or on another node, run it there; see docs/attach.md"
+    return "in a container or on another node, run it there (`ddpdoctor dump --help` has the commands)"
 
 
 def _listed(jobs: Iterable[HostJob]) -> str:
@@ -215,26 +218,68 @@ def _span(seconds: float) -> str:
     return f"{seconds:.0f}s"
 
 
-def _look(job: HostJob, args: argparse.Namespace, seconds: float, since: Sample | None = None) -> Verdict:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Look:
+    """One look at a job, and what the next one starts from."""
+
+    verdict: Verdict
+    #: the sample that the next look is compared with, and when it was taken, seconds since the epoch
+    last: Sample
+    taken: float
+
+
+def _look(job: HostJob, args: argparse.Namespace, seconds: float, before: _Look | None = None) -> _Look:
     """Take samples of the job for so long, and judge them with the last one of the look before. Raises InputError if
     the job has ended meanwhile."""
+    from ddpdoctor.collect import recorder_files
     from ddpdoctor.launch.discovery import Discovery
     from ddpdoctor.launch.spawned_jobs import as_ranks
     from ddpdoctor.observe.first_answer import first_answer
 
     discovery = Discovery(job.run)
-    if not any(worker.role is Role.RANK for worker in as_ranks(discovery.find(*job.roots), job)):
+    workers = as_ranks(discovery.find(*job.roots), job)
+    if not any(worker.role is Role.RANK for worker in workers):
         raise InputError(
             f"{job.name} (process {job.pid}) has just ended", hint="`ddpdoctor diagnose` reads what it left"
         )
     gone = tuple(_finished(rank, job) for rank in (() if job.run else job.finished))
     exits = tuple(Exit(worker.pid, 0, time.monotonic()) for worker in gone)
-    inspector = _inspector(job, args)
-    verdict = inspector.over(lambda: (*as_ranks(discovery.find(*job.roots), job), *gone), seconds, exits, since)
-    report = first_answer(verdict.report, seconds if since is None else time.monotonic() - since.time)
+    inspector, detected = _inspector(job, args), time.monotonic()
+    samples = _samples(inspector, lambda: (*as_ranks(discovery.find(*job.roots), job), *gone), seconds, before)
+    last, taken = samples[-1], time.time()
+    notes: tuple[str, ...] = ()
     if job.run is None:
-        report = dataclasses.replace(report, notes=(*report.notes, _NOT_WATCHED))
-    return dataclasses.replace(verdict, report=_with_lint(report))
+        recorders = recorder_files.collect(last.workers)
+        samples = (*samples[:-1], _with_recorders(last, recorders))
+        notes = (*recorders.notes, _NOT_WATCHED)
+        if recorders.parts and args.follow:
+            # its answer is work of the job: the next look is compared with what comes after it
+            last, taken = inspector.sample(last.workers), time.time()
+    verdict = inspector.judged(inspector.captured(samples, detected, inspector.started, exits))
+    # a look of 5 s may have samples that lie a hundredth less apart
+    report = first_answer(verdict.report, max(seconds, samples[-1].time - samples[0].time))
+    report = dataclasses.replace(report, notes=(*report.notes, *notes))
+    return _Look(dataclasses.replace(verdict, report=_with_lint(report)), last, taken)
+
+
+def _samples(
+    inspector: Inspector, find: Callable[[], tuple[Worker, ...]], seconds: float, before: _Look | None
+) -> tuple[Sample, ...]:
+    """Samples whose motion is the job's own. A rank that writes its recorder's file while it stands looks as if it
+    worked, so what was taken around such a moment is not compared; once, since a job may write them all the time."""
+    from ddpdoctor.collect.recorder_files import wrote_since
+
+    if before is not None and wrote_since(find(), before.taken):
+        before = None
+    began = time.time()
+    samples = inspector.samples_over(find, seconds, before.last if before else None)
+    return inspector.samples_over(find, seconds) if wrote_since(samples[-1].workers, began) else samples
+
+
+def _with_recorders(sample: Sample, recorders: Recorders) -> Sample:
+    parts = [Part(PartKind.RECORDER, pid, data) for pid, data in recorders.parts.items() if isinstance(data, bytes)]
+    gaps = [gap for gap in recorders.parts.values() if isinstance(gap, Gap)]
+    return dataclasses.replace(sample, parts=(*sample.parts, *parts), gaps=(*sample.gaps, *gaps))
 
 
 def _finished(rank: int, job: HostJob) -> Worker:
@@ -249,7 +294,6 @@ def _with_lint(report: Report) -> Report:
 
 
 def _inspector(job: HostJob, args: argparse.Namespace) -> Inspector:
-    from ddpdoctor.collect.capture import PartKind
     from ddpdoctor.collect.gather import EVERYTHING
     from ddpdoctor.launch.namespaces import stacks_from_outside, view_of
     from ddpdoctor.observe.inspector import Inspector
@@ -305,18 +349,19 @@ def _follow(jobs: Sequence[HostJob], args: argparse.Namespace, seconds: float) -
     """Look again and again until all jobs have ended; a verdict is printed when it is another one. Each look is
     compared with the one before: what stands still from one to the next is suspected."""
     told: dict[int, object] = {}
-    last: dict[int, Sample] = {}
+    last: dict[int, _Look] = {}
     worst = ExitCode.OK
     left = list(jobs)
     while left:
         for job in tuple(left):
             try:
-                verdict = _look(job, args, seconds, last.get(job.pid))
+                last[job.pid] = _look(job, args, seconds, last.get(job.pid))
             except InputError as error:
                 print(f"ddpdoctor: {error.message}", file=sys.stderr)
                 left.remove(job)
                 continue
-            report, last[job.pid] = verdict.report, verdict.capture.samples[-1]
+            verdict = last[job.pid].verdict
+            report = verdict.report
             gist = report.outcome, report.deadlock, [(d.code, d.culprits) for d in report.diagnoses[:1]]
             if told.get(job.pid) != gist:
                 told[job.pid] = gist

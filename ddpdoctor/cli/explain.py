@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ddpdoctor.cli import forms, options
 from ddpdoctor.errors import ExitCode, UsageError
+from ddpdoctor.model.diagnosis import Retry
 
 _EPILOG = """examples:
   ddpdoctor explain DD201
@@ -73,7 +74,7 @@ def pages() -> tuple[CodePage, ...]:
     for registered in diagnoses.RULES:
         rule = registered.rule
         others = [name for name in cases.get(rule.code, ()) if name != rule.fixture]
-        related = (_lint_rules(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
+        related = (_again(rule.retry), _lint_rules(rule.lint), *_seen([*filter(None, [rule.fixture]), *others]))
         found.append(CodePage(rule.code, rule.name, registered.documentation, related))
     found += [CodePage(one.check.code, one.check.name, one.documentation, (_CHECKED,)) for one in checks.CHECKS]
     return tuple(sorted(found, key=lambda page: page.code))
@@ -109,6 +110,17 @@ def _lint_rules(codes: tuple[str, ...]) -> str:
     """The lint rules that find the same bug in the source, or a line that there is none."""
     found = f"Found before the launch by: ddpdoctor lint ({', '.join(codes)})"
     return found if codes else "No lint rule finds it before the launch yet."
+
+
+def _again(retry: Retry) -> str:
+    """What running the job again unchanged would do."""
+    told = {
+        Retry.FAILS_AGAIN: "the same job fails again",
+        Retry.MAY_PASS: "the same job may pass",
+        Retry.PASSES_ELSEWHERE: "the same job passes elsewhere, on another host or device",
+        Retry.UNKNOWN: "not known",
+    }
+    return f"Run again without a change: {told[retry]}."
 
 
 def _diagnoses(codes: tuple[str, ...]) -> tuple[str, ...]:

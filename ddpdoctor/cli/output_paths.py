@@ -21,14 +21,15 @@ def check_file(path: Path | None, option: str, *, stdout: bool = False) -> None:
     _check_writable(path.parent, path, option)
 
 
-def check_folder(path: Path | None, option: str) -> None:
-    """Check a folder that will be created, is empty, or contains an earlier bundle. Raises UsageError."""
+def check_folder(path: Path | None, option: str, *, own: bool = True) -> None:
+    """Check a folder that will be created, or exists: as our `own`, empty or with an earlier bundle. Raises
+    UsageError."""
     if path is None:
         return
     _check_name(path, option)
     if path.exists() and not path.is_dir():
         raise UsageError(f"{option} {path}: is a file", hint="name a folder; it need not exist")
-    if path.is_dir() and not (path / MANIFEST).exists() and any(path.iterdir()):
+    if own and path.is_dir() and not (path / MANIFEST).exists() and any(path.iterdir()):
         raise UsageError(f"{option} {path}: contains other files", hint=f"name one of its own, as in {path / 'bundle'}")
     there = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
     _check_writable(there, path, option)

@@ -28,11 +28,14 @@ from ddpdoctor.model.exhibit import Exhibit
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import Callbacks, Seen, Watcher
+from ddpdoctor.observe.watcher import MEETING_STEP, Callbacks, Policy, Seen, Watcher
 from ddpdoctor.report import json
+from ddpdoctor.report.wording import waited_in_words
 
 #: evidence folders that are kept in the state directory
 KEPT = 20
+#: seconds between ticks; a launcher waits two seconds for us after a failure
+TICK = 0.25
 
 
 class VerdictActions:
@@ -47,12 +50,22 @@ class VerdictActions:
         self._watcher: Watcher | None = Watcher(
             inspector,
             job.pid,
-            Callbacks(self._act_on, self._confirmed, self._restarted, self._resumed, self._ended_by_launcher),
-            stall_after=config.stall_after,
-            probe=probe,
+            Callbacks(
+                verdict=self._act_on,
+                confirmed=self._confirmed,
+                restarted=self._restarted,
+                resumed=self._resumed,
+                ending=self._ended_by_launcher,
+                lost=self._lost,
+                looked=self._looked,
+                desync=self._desynced,
+            ),
+            Policy(config.stall_after, probe, config.on_hang is OnHang.STOP, config.shared),
         )
         self._announcements = Announcements(config, console)
         self._stopped = False
+        #: the watcher of another node stops the job, so what follows here is a consequence
+        self._stopped_elsewhere = False
         #: the last verdict that was shown
         self._shown: Verdict | None = None
         #: what earlier attempts failed of, if the launcher has started the ranks again
@@ -66,13 +79,14 @@ class VerdictActions:
             return
         try:
             if self._job.examination_requested():
-                self._print(self._watcher.examine())
+                self._watcher.look()
             if self._job.held:
                 self._look_before_the_end(self._watcher)
             self._watcher.tick(time.monotonic())
             self._job.stands_still = self._watcher.stands_still(time.monotonic())
             self._announcements.update(self._watcher.seen(), stalled=self._job.stands_still)
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
+            self._watcher.leave()
             self._watcher = None
             self._job.stands_still = False
             self._job.release()
@@ -93,6 +107,11 @@ class VerdictActions:
         if verdict.report.outcome is not Outcome.HEALTHY:
             self._print(verdict, job=f"looked at before {name} was passed on to the job")
 
+    @property
+    def pause(self) -> float:
+        """Seconds until the next tick is due."""
+        return MEETING_STEP if self._watcher is not None and self._watcher.meets else TICK
+
     def finish(self, status: int) -> int:
         """Report how the job ended, and return the exit status of `watch`."""
         try:
@@ -102,6 +121,8 @@ class VerdictActions:
         except Exception as error:  # noqa: BLE001 - boundary: the job's status is passed through whatever happens
             self._console.say(f"no final report ({type(error).__name__}: {error})")
         self._announce_end(status)
+        if self._watcher is not None:
+            self._watcher.leave()
         return int(ExitCode.HANG_STOPPED) if self._stopped else status
 
     def _announce_end(self, status: int) -> None:
@@ -154,7 +175,12 @@ class VerdictActions:
 
     def _last_verdict(self, status: int) -> Verdict | None:
         """The verdict on a job that has ended; None for a healthy one, unless --json or --html wants it."""
-        if self._stopped or self._watcher is None or (status == 0 and (self._shown or not self._wants_file())):
+        if (
+            self._stopped
+            or self._stopped_elsewhere
+            or self._watcher is None
+            or (status == 0 and (self._shown or not self._wants_file()))
+        ):
             return None
         own = Exit(self._job.pid, self._job.returncode or 0, time.monotonic())
         final = self._watcher.close(own, tuple(self._job.sent))
@@ -166,20 +192,47 @@ class VerdictActions:
 
     def _act_on(self, verdict: Verdict) -> None:
         hang = verdict.report.outcome is Outcome.HANG
-        stop = self._config.on_hang is OnHang.STOP and stopping.suffices(verdict.report, again=False)
+        # where only some threads of a process stand, the job may well come to its end without them
+        stop = (
+            self._config.on_hang is OnHang.STOP
+            and stopping.suffices(verdict.report, again=False)
+            and not verdict.capture.threads
+        )
+        self._note_stop_elsewhere(verdict, again=False)
         folder = self._print(verdict, job="stopping the job (--on-hang=stop)" if stop else self._left_running(verdict))
         if self._config.on_hang is OnHang.COMMAND and hang:
-            self._run_command(verdict, folder)
+            self._run_command("--on-hang", self._config.hang_command, verdict, folder)
         if stop:
             self._stop()
 
+    def _desynced(self, verdict: Verdict) -> None:
+        """Ranks have shifted against each other, and all move."""
+        action = self._config.on_desync
+        if action is OnHang.IGNORE:
+            return
+        stop = action is OnHang.STOP
+        left = f"job left running (--on-desync={self._config.desync_command or 'report'})"
+        folder = self._print(verdict, job="stopping the job (--on-desync=stop)" if stop else left)
+        if action is OnHang.COMMAND:
+            self._run_command("--on-desync", self._config.desync_command, verdict, folder)
+        if stop:
+            self._stop()
+        else:
+            self._shown = None  # a warning is no verdict: what comes of it is told, too
+
     def _confirmed(self, verdict: Verdict) -> None:
         """A later look has found the same as the verdict that was shown."""
+        self._note_stop_elsewhere(verdict, again=True)
         if self._config.on_hang is not OnHang.STOP or not stopping.suffices(verdict.report, again=True):
             return
         first = verdict.report.diagnoses[0]
         self._console.say(f"a second look shows the same ({first.code}); stopping the job (--on-hang=stop)")
         self._stop()
+
+    def _note_stop_elsewhere(self, verdict: Verdict, *, again: bool) -> None:
+        if verdict.stops_elsewhere and stopping.suffices(verdict.report, again=again):
+            self._stopped_elsewhere = True
+            self._console.say("the watcher of another node stops the job (--on-hang=stop there)")
 
     def _restarted(self, verdict: Verdict) -> None:
         """The launcher has started the ranks again: this attempt has failed, and the job goes on."""
@@ -200,9 +253,13 @@ class VerdictActions:
         """What is said of a job that goes on."""
         if self._config.on_hang is not OnHang.STOP:
             return f"job left running (--on-hang={self._config.hang_command or 'report'})"
+        if verdict.capture.threads:
+            return "job left running: only threads beside the training stand still (--on-hang=stop)"
         match stopping.grounds(verdict.report):
             case stopping.Grounds.SUSPECTED:
                 return "job left running until a second look shows the same (--on-hang=stop)"
+            case stopping.Grounds.PART:
+                return "job left running: what a part of its ranks shows stops no job (--on-hang=stop)"
             case stopping.Grounds.TOO_WEAK:
                 return "job left running: what is only possible stops no job (--on-hang=stop)"
         return "job left running: only what hangs is stopped (--on-hang=stop)"
@@ -215,6 +272,14 @@ class VerdictActions:
         self._standing = None
         self._announcements.recovered("the job made progress again")
         self._console.say(f"resumed: the job made progress again {moved - self._started:.0f} s after its start")
+
+    def _looked(self, verdict: Verdict) -> None:
+        """Somebody has asked for it."""
+        self._print(verdict)
+
+    def _lost(self, said: str) -> None:
+        """The job stands still, and nodes of it cannot be asked why."""
+        self._console.say(f"the job stands still, and nothing is known of a part of it: {said}")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None if it could not be written."""
@@ -264,18 +329,18 @@ class VerdictActions:
     def _report_file(self) -> Path | None:
         return None if self._config.json is None or str(self._config.json) == forms.STDOUT else self._config.json
 
-    def _run_command(self, verdict: Verdict, folder: Path | None) -> None:
+    def _run_command(self, option: str, command: str, verdict: Verdict, folder: Path | None) -> None:
         """Run the user's program with the report's path; its outcome is ignored, its output goes to stderr."""
         try:
             path = self._report_file() or (folder / "report.json" if folder else _write_aside(verdict))
             subprocess.Popen(
-                [*shlex.split(self._config.hang_command), str(path)],
+                [*shlex.split(command), str(path)],
                 stdin=subprocess.DEVNULL,
                 stdout=sys.stderr,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            self._console.say(f"--on-hang command cannot be started: {error}")
+            self._console.say(f"{option} command cannot be started: {error}")
 
 
 def _exhibit(form: str, verdict: Verdict) -> Exhibit:
@@ -300,6 +365,8 @@ def _in_words(seen: Seen, groups: int) -> str:
         parts.append(f"{seen.steps} step{'s' if seen.steps != 1 else ''}")
     if (wait := seen.pace.longest) is not None:
         parts.append(f"longest wait {wait.seconds:.0f} s, for {ranks_named(wait.ranks)}")
+    if told := waited_in_words(seen.waited):
+        parts.append(told)
     return f" ({', '.join(parts)})"
 
 

@@ -35,13 +35,13 @@ Ctrl-\\ (SIGQUIT) inspects the job now, prints the result, and the job continues
 
 exit status:
   the command's own, or 128+n if a signal ended it
-  124  a hang was found and --on-hang stop ended the job
+  124  a hang was found and --on-hang stop ended the job, or a desync and --on-desync stop did
   125  ddpdoctor itself failed
   126  the command cannot be started; 127: it was not found; 2: invalid arguments"""
 
 #: signals that --dump-signal can name
 _DUMP_SIGNALS = {"QUIT": signal.SIGQUIT, "USR1": signal.SIGUSR1, "USR2": signal.SIGUSR2}
-#: seconds between ticks; a launcher waits two seconds for us after a failure
+#: seconds between ticks of a job that is not watched
 _TICK = 0.25
 
 
@@ -64,6 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="report",
         help="report: print and keep watching (default); stop: print, and end the job with exit status 124 if the "
         "deadlock is proven or a second look shows the same; anything else: a program to run with the report's path",
+    )
+    parser.add_argument(
+        "--on-desync",
+        metavar="report|ignore|stop|COMMAND",
+        default="report",
+        help="while all ranks move, one of them has shifted against the others (it skipped a batch): report: print a "
+        "warning (default); ignore: only the JSON tells; stop: end the job with exit status 124; anything else: a "
+        "program to run with the report's path",
     )
     parser.add_argument(
         "--nccl-timeout",
@@ -118,6 +126,13 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "--bundle", metavar="DIR", type=Path, help="where to keep the evidence (default: the state directory)"
     )
     parser.add_argument(
+        "--shared",
+        metavar="DIR",
+        type=Path,
+        help="a folder that all nodes see: where the watchers of a job on several nodes meet if they cannot reach its "
+        "store",
+    )
+    parser.add_argument(
         "--metrics-file",
         metavar="FILE",
         type=Path,
@@ -167,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
                     follower.tick()
                 prelint.tick()
                 display.tick(follower.seen() if follower is not None else None)
-                job.sleep(_TICK)
+                job.sleep(follower.pause if follower is not None else _TICK)
             display.close()
             status = job.poll() or 0
             return status if follower is None else follower.finish(status)
@@ -223,23 +238,25 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         None if args.stall_after == "auto" else duration.parse(args.stall_after, "--stall-after", words="auto, ")
     )
     timeout = None if args.nccl_timeout is None else duration.parse(args.nccl_timeout, "--nccl-timeout")
-    named = {OnHang.REPORT.value: OnHang.REPORT, OnHang.STOP.value: OnHang.STOP}
-    on_hang = named.get(args.on_hang, OnHang.COMMAND)
-    if on_hang is OnHang.COMMAND:
-        _check_command(args.on_hang)
+    on_hang = _action(args.on_hang, "--on-hang", OnHang.REPORT, OnHang.STOP)
+    on_desync = _action(args.on_desync, "--on-desync", OnHang.REPORT, OnHang.IGNORE, OnHang.STOP)
     output_paths.check_file(args.json, "--json", stdout=True)
     output_paths.check_file(args.html, "--html", stdout=True)
     output_paths.check_folder(args.bundle, "--bundle")
+    output_paths.check_folder(args.shared, "--shared", own=False)
     output_paths.check_file(args.metrics_file, "--metrics-file")
     return WatchConfig(
         command=tuple(args.command),
         stall_after=stall_after,
         on_hang=on_hang,
         hang_command=args.on_hang,
+        on_desync=on_desync,
+        desync_command=args.on_desync,
         group_timeout=timeout,
         json=args.json,
         html=args.html,
         bundle=args.bundle,
+        shared=args.shared,
         metrics_file=args.metrics_file,
         notify_url=_notify_url(args.notify_url),
         native=args.native,
@@ -249,6 +266,14 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         dump_signal=_dump_signal(args.dump_signal),
         lint=args.lint,
     )
+
+
+def _action(text: str, option: str, *words: OnHang) -> OnHang:
+    """What an option asks for: one of these words, or a command. Raises UsageError for a command that cannot be run."""
+    named = {word.value: word for word in words}
+    if text not in named:
+        _check_command(text, option, hint=f"type {', '.join(named)}, or a command")
+    return named.get(text, OnHang.COMMAND)
 
 
 def _live(text: str) -> Live:
@@ -276,17 +301,16 @@ def _dump_signal(text: str) -> signal.Signals:
     return number
 
 
-def _check_command(text: str) -> None:
-    """Check that the --on-hang command can be run before the job starts. Raises UsageError."""
-    hint = "type report, stop, or a command"
+def _check_command(text: str, option: str, hint: str) -> None:
+    """Check that a command can be run before the job starts. Raises UsageError."""
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--on-hang {text!r}: {str(error).lower()}", hint=hint) from None
+        raise UsageError(f"{option} {text!r}: {str(error).lower()}", hint=hint) from None
     if not words:
-        raise UsageError("--on-hang: no action given", hint=hint)
+        raise UsageError(f"{option}: no action given", hint=hint)
     if shutil.which(words[0]) is None:
-        raise UsageError(f"--on-hang: {words[0]}: command not found", hint=hint)
+        raise UsageError(f"{option}: {words[0]}: command not found", hint=hint)
 
 
 def _versions(torch: str | None) -> dict[str, str]:

@@ -59,6 +59,7 @@ class Resolved:
 SETTINGS = (
     Setting("stall-after", "auto"),
     Setting("on-hang", "report", project="report stop"),
+    Setting("on-desync", "report", project="report ignore stop"),
     Setting("nccl-timeout", None),
     Setting("dump-signal", "QUIT"),
     Setting("native", False),
@@ -69,6 +70,7 @@ SETTINGS = (
     Setting("json", None, project="nothing"),
     Setting("html", None, project="nothing"),
     Setting("bundle", None, project="nothing"),
+    Setting("shared", None, project="nothing"),
     Setting("metrics-file", None, project="nothing"),
     Setting("notify-url", None, project="nothing", secret=True),
 )

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from ddpdoctor.collect import faulthandler, flight_recorder, noted_stacks, procfs, pyspy
+from ddpdoctor.collect import faulthandler, flight_recorder, narrow, noted_stacks, procfs, pyspy
 from ddpdoctor.collect.capture import Capture, Gone, PartKind, Sample
 from ddpdoctor.collect.page import decode_page
 from ddpdoctor.collect.redact import redacted, redacted_command
@@ -44,7 +44,7 @@ def assemble(capture: Capture) -> Evidence:
     """Join all parts by process and rank. Raises ValueError for a capture without a sample."""
     if not capture.samples:
         raise ValueError("a capture needs at least one sample")
-    looks = [_look(sample) for sample in capture.samples]
+    looks = [_narrowed(_look(sample), capture.threads) for sample in capture.samples]
     last, workers = looks[-1], capture.samples[-1].workers
     told = {e.pid: e for e in capture.exits}
     exits = {**last.ended, **{pid: _no_later(exit_, last) for pid, exit_ in told.items()}}
@@ -58,7 +58,8 @@ def assemble(capture: Capture) -> Evidence:
         command=redacted_command(capture.command),
         versions=capture.versions,
         environment=capture.environment,
-        notes=tuple(_own_stacks_note(last, ranks)),
+        notes=(*_own_stacks_note(last, ranks), *_narrow_note(capture.threads, ranks)),
+        course=capture.course,
         end=capture.end,
         memory_kills=capture.memory_kills,
     )
@@ -96,6 +97,18 @@ def _look(sample: Sample) -> _Look:
     )
     noted = decoded(PartKind.STACKS, Source.STACKS, _read_from_inside)
     return _with_own_stacks(look, noted, sample.workers)
+
+
+def _narrowed(look: _Look, threads: Mapping[int, tuple[int, ...]]) -> _Look:
+    """The look with only these threads of these processes."""
+    if not threads:
+        return look
+    return dataclasses.replace(
+        look,
+        pages={pid: narrow.page(x, threads[pid]) if pid in threads else x for pid, x in look.pages.items()},
+        stacks={pid: narrow.stacks(x, threads[pid]) if pid in threads else x for pid, x in look.stacks.items()},
+        processes={pid: narrow.process(x, threads[pid]) if pid in threads else x for pid, x in look.processes.items()},
+    )
 
 
 def _read_from_outside(data: bytes, source: str) -> Stacks | None:
@@ -146,6 +159,13 @@ def _own_stacks_note(look: _Look, ranks: list[RankEvidence]) -> Iterator[str]:
             f"stacks of {whose} are those that the probe took inside of them, up to {age:.1f} s before: "
             f"{look.refused.reason}" + (f" ({look.refused.remedy})" if look.refused.remedy else "")
         )
+
+
+def _narrow_note(threads: Mapping[int, tuple[int, ...]], ranks: list[RankEvidence]) -> Iterator[str]:
+    members = RankSet.of(seen.rank for seen in ranks if seen.worker.pid in threads)
+    if members:
+        whose = f"rank{'s' * (len(members) > 1)} {members}"
+        yield f"of {whose} only the threads that stand still are shown: the others go on"
 
 
 def _no_later(told: Exit, last: _Look) -> Exit:

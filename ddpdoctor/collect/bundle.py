@@ -22,6 +22,7 @@ from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
 from ddpdoctor.collect.redact import redacted_command
 from ddpdoctor.errors import DoctorError, InputError
 from ddpdoctor.model.codec import DecodeError, decode, encode
+from ddpdoctor.model.course import Course
 from ddpdoctor.model.evidence import Gap, Source, SourceFile, Timing
 from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
@@ -93,6 +94,8 @@ def _manifest(capture: Capture) -> dict[str, Any]:
         "exits": encode(capture.exits),
         "end": encode(capture.end),
         "memory_kills": capture.memory_kills,
+        "threads": {str(pid): list(threads) for pid, threads in capture.threads.items()},
+        "course": encode(capture.course),
         "samples": [
             {
                 "time": sample.time,
@@ -124,6 +127,8 @@ def read(directory: Path) -> Capture:
             environment={str(k): str(v) for k, v in manifest["environment"].items()},
             memory_kills=int(manifest.get("memory_kills", 0)),
             end=decode(JobEnd, manifest["end"]) if manifest.get("end") else None,
+            course=decode(Course, manifest["course"]) if "course" in manifest else Course(),
+            threads={int(pid): decode(tuple[int, ...], seen) for pid, seen in manifest.get("threads", {}).items()},
         )
     except (DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         raise _damaged(directory, f"{type(error).__name__} {error}") from error

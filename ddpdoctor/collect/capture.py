@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ddpdoctor.model.course import Course
 from ddpdoctor.model.evidence import Gap, SourceFile, Timing
 from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
@@ -66,3 +67,8 @@ class Capture:
     memory_kills: int = 0
     #: how the watched command ended, None while it runs
     end: JobEnd | None = None
+    #: pid -> kernel ids of the only threads of it that are looked at: its others go on, and so are no part of what
+    #: these are in. Empty for a look at whole processes
+    threads: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    #: what was seen of the job while it moved
+    course: Course = field(default_factory=Course)

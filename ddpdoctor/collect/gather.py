@@ -79,7 +79,11 @@ def _gone(workers: tuple[Worker, ...]) -> Iterator[Gone]:
 
 
 def _fetcher(
-    kind: PartKind, worker: Worker, run: Path, stacks: Callable[[Worker], bytes | Gap | None], holders: Holders
+    kind: PartKind,
+    worker: Worker,
+    run: Path,
+    stacks: Callable[[Worker], bytes | Gap | None],
+    holders: Holders,
 ) -> Callable[[], bytes | Gap | None] | None:
     """A function that fetches one part of one process; None if there is nothing to fetch."""
     if worker.role is Role.LAUNCHER:

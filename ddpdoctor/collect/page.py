@@ -87,7 +87,9 @@ def decode_page(data: bytes) -> Page:
         moved=raw.moved,
         revision=raw.revision,
         counters=Counters(
-            loaders=tuple(LoaderCount(Site(*site), delivered, stops) for site, delivered, stops in raw.loaders),
+            loaders=tuple(
+                LoaderCount(Site(*one.site), one.delivered, one.stops, one.made, one.length) for one in raw.loaders
+            ),
             forwards=forwards,
             forwards_no_sync=no_sync,
             backward_entered=entered,
@@ -139,6 +141,7 @@ def _event(raw: RawCall) -> Event:
         site=Site(*raw.site) if raw.site else None,
         call=_call(raw) if is_call else None,
         path=_path(raw.path),
+        group=None if is_call or raw.group is None else _group(raw.group),
     )
 
 

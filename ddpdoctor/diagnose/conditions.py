@@ -67,7 +67,14 @@ def rank_condition(
 
     If it is known on which ranks it holds, that must agree with who reached the line (`odd`) and who did not.
     """
-    for condition in _around(facts, site, tuple(callers)) if not facts.is_library(site.file) else ():
+    return None if facts.is_library(site.file) else wrapper_condition(facts, site, callers, odd, reference)
+
+
+def wrapper_condition(
+    facts: Facts, site: Site, callers: Sequence[Site] = (), odd: RankSet | None = None, reference: RankSet | None = None
+) -> RankCondition | None:
+    """The same in a library's function too, such as the wrapper that a decorator made of the job's function."""
+    for condition in _around(facts, site, tuple(callers)):
         dependence = condition.dependence
         if dependence.on is DependsOn.RANK and _fits(facts, condition, odd, reference):
             text = facts.program.line_text(condition.file, condition.line) or condition.text

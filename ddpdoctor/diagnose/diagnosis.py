@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.diagnose.codes import Rule
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location, Retry
 from ddpdoctor.model.ranks import RankSet
 
 _NOBODY = RankSet()
@@ -22,11 +22,13 @@ def diagnosis(
     locations: tuple[Location, ...] = (),
     evidence: tuple[str, ...] = (),
     traceback: str = "",
+    retry: Retry | None = None,
 ) -> Diagnosis:
     """A diagnosis of this rule.
 
     `waiting`: all ranks that wait; the culprits among them are not listed twice. `blame`: how sure it is who is to
-    blame, where that differs from how sure it is what happened.
+    blame, where that differs from how sure it is what happened. `retry`: what running again would do in this
+    case, where that differs from the rule's own.
     """
     return Diagnosis(
         code=rule.code,
@@ -41,4 +43,5 @@ def diagnosis(
         locations=locations,
         evidence=evidence,
         traceback=traceback,
+        retry=rule.retry if retry is None else retry,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ddpdoctor.diagnose import conditions
+from ddpdoctor.diagnose import conditions, wording
 from ddpdoctor.diagnose.codes import SHOWN_FIRST
+from ddpdoctor.diagnose.course import with_course
 from ddpdoctor.diagnose.digest.outcome import deadlock
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts, digest
@@ -29,12 +31,14 @@ def examine(evidence: Evidence) -> Report:
     """Diagnose what holds the job up, which ranks cause it, and how sure that is. Incomplete evidence never raises."""
     facts = digest(evidence)
     outcome = facts.outcome
-    diagnoses, not_considered = _diagnose(facts)
+    apart = _apart(facts)
+    diagnoses, not_considered = _diagnose(_without(facts, apart) if apart else facts)
     stacks = merge_stacks({seen.rank: facts.stack(seen.rank)[::-1] for seen in evidence.ranks})
-    named = {location.file for diagnosis in diagnoses for location in diagnosis.locations}
-    return Report(
+    warned = (evidence.course.warning,) if evidence.course.warning else ()
+    named = {location.file for diagnosis in (*diagnoses, *warned) for location in diagnosis.locations}
+    report = Report(
         outcome=outcome,
-        deadlock=deadlock(outcome, facts.graph),
+        deadlock=deadlock(evidence, outcome, facts.graph),
         diagnoses=diagnoses,
         ranks=_rank_statuses(facts, stack_ends(stacks)),
         groups=merge_frontiers(evidence),
@@ -48,6 +52,23 @@ def examine(evidence: Evidence) -> Report:
         code={path: text for path, text in evidence.code.items() if path in named},
         notes=_notes(facts),
     )
+    return with_course(report, evidence.course)
+
+
+def _apart(facts: Facts) -> RankSet:
+    """The ranks that moved between the samples, or had come to a good end, if others are proven to be deadlocked and do
+    not wait for them: only a part of the job is."""
+    if not facts.graph.stuck or facts.outcome is not Outcome.HANG:
+        return RankSet()
+    moved = [rank.rank for rank in facts.evidence.ranks if rank.motion and rank.motion.page_moved is Observed.YES]
+    ended = [rank.rank for rank in facts.evidence.ranks if rank.exit and rank.exit.status == 0]
+    return RankSet.of((*moved, *ended)) - facts.graph.stuck - facts.graph.targets(facts.graph.stuck)
+
+
+def _without(facts: Facts, ranks: RankSet) -> Facts:
+    """The same look without these ranks: what they do is another program's history to those of the part."""
+    kept = tuple(seen for seen in facts.evidence.ranks if seen.rank not in ranks)
+    return digest(replace(facts.evidence, ranks=kept))
 
 
 def _diagnose(facts: Facts) -> tuple[tuple[Diagnosis, ...], Mapping[str, str]]:
@@ -72,10 +93,13 @@ def _by_rules(
     """What the rules find, the fallback aside; code -> reason for those whose sources are missing."""
     found: list[tuple[Diagnosis, RegisteredRule]] = []
     not_considered: dict[str, str] = {}
+    unseen = facts.evidence.unseen()
     for registered in RULES[:-1]:
         lacking = sorted(source.value for source in registered.rule.requires if source in missing)
         if lacking:
             not_considered[registered.rule.code] = f"no {', '.join(lacking)}"
+        elif registered.rule.compares and unseen:
+            not_considered[registered.rule.code] = f"{wording.ranks(unseen)} not seen"
         else:
             found.extend((diagnosis, registered) for diagnosis in registered.diagnose(facts))
     return found, not_considered
@@ -108,7 +132,8 @@ def _rank_statuses(facts: Facts, ends: Mapping[Rank, int]) -> tuple[RankStatus, 
     for rank, state in sorted(facts.states.items()):
         location = facts.location([rank], state.site) if state.site else None
         word = names.get(state.activity, state.activity.value)
-        statuses.append(RankStatus(rank, word, state.label, location, ends.get(rank, -1)))
+        host = facts.evidence.hosts.get(rank, "")
+        statuses.append(RankStatus(rank, word, state.label, location, ends.get(rank, -1), host))
     return tuple(statuses)
 
 
@@ -131,7 +156,10 @@ def _notes(facts: Facts) -> tuple[str, ...]:
         for rank in facts.evidence.ranks
         if rank.motion and rank.motion.page_moved is Observed.YES and rank.page
     ]
-    if resumed and not healthy:
+    if going_on := RankSet.of(rank for rank in _apart(facts) if rank in resumed):
+        plural = len(going_on) > 1
+        notes.append(f"a part of the job: rank{'s' * plural} {going_on} go{'es' * (not plural)} on")
+    elif resumed and not healthy:
         notes.append(f"made progress while the samples were taken: ranks {RankSet.of(resumed)}")
     changed = sorted(path for path, text in facts.evidence.code.items() if text.changed)
     notes.extend(

@@ -29,7 +29,7 @@ No automatic fix.
 When the words are in a comment by coincidence.
 
 ## References
-docs/lint.md, "Comments"
+Codes stand in brackets, `# ddpdoctor: ignore[DD111] reason`; facts in parentheses, `# ddpdoctor: uniform(NAME)`.
 """
 
 UNUSED = """A comment that suppresses nothing
@@ -59,7 +59,7 @@ When the finding depends on `--torch-version` or on which files exist. In `noqa`
 checked; the others are for other linters.
 
 ## References
-docs/lint.md, "Comments"
+Codes stand in brackets, `# ddpdoctor: ignore[DD111] reason`; facts in parentheses, `# ddpdoctor: uniform(NAME)`.
 """
 
 UNREADABLE = """A file that cannot be read as Python

@@ -22,6 +22,7 @@ from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import Module
+from ddpdoctor.program.text import text_of
 
 INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
 
@@ -139,7 +140,7 @@ def _argument(rest: str) -> tuple[str, int]:
         try:
             # in parentheses, which `stop := decide()` needs
             said = rest[:end].strip()
-            return (ast.unparse(ast.parse(f"({said})", mode="eval")) if said else ""), end + 1
+            return (text_of(ast.parse(f"({said})", mode="eval")) if said else ""), end + 1
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             end = rest.find(")", end + 1)
     return "", 0
@@ -149,7 +150,7 @@ def _same(node: ast.AST, wanted: str) -> bool:
     if isinstance(node, ast.arg):
         return node.arg == wanted
     try:
-        return isinstance(node, ast.expr) and ast.unparse(node) == wanted
+        return isinstance(node, ast.expr) and text_of(node) == wanted
     except RecursionError:
         return False
 

@@ -16,6 +16,18 @@ class Confidence(Enum):
     POSSIBLE = "possible"
 
 
+class Retry(Enum):
+    """Whether running the same job again, unchanged, would help."""
+
+    #: the program or its data decide it
+    FAILS_AGAIN = "fails again"
+    #: timing decides it, or something outside the program that happened once
+    MAY_PASS = "may pass"
+    #: a host, device, interface, driver or file system decides it
+    PASSES_ELSEWHERE = "passes elsewhere"
+    UNKNOWN = "unknown"
+
+
 class Deadlock(Enum):
     PROVEN = "proven"
     SUSPECTED = "suspected"
@@ -27,6 +39,8 @@ class Outcome(Enum):
     #: a rank is still working and the others wait for it
     SLOW = "slow"
     HANG = "hang"
+    #: all ranks move, and some have shifted against the others; a warning
+    DESYNC = "desync"
     CRASH = "crash"
 
 
@@ -63,3 +77,5 @@ class Diagnosis:
     lint: tuple[Finding, ...] = ()
     #: the culprit's own traceback if it raised, as Python prints it
     traceback: str = ""
+    #: reports before /2 did not say it
+    retry: Retry = Retry.UNKNOWN

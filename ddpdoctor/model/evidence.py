@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ddpdoctor.model.collectives import Recorder, ReportedWait
+from ddpdoctor.model.course import Course
 from ddpdoctor.model.processes import Child, Exit, JobEnd, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Worker
@@ -25,6 +26,8 @@ class Source(Enum):
     CODE = "code"
     #: files given to `diagnose`
     FILES = "files"
+    #: the watchers of other nodes
+    NODES = "nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,10 @@ class Evidence:
     size_known: bool = True
     #: rank numbers were assigned by order of appearance and only distinguish the ranks
     ranks_unidentified: bool = False
+    #: the host of each rank, where several nodes were looked at
+    hosts: Mapping[Rank, str] = field(default_factory=dict)
+    #: what was seen of the job while it moved
+    course: Course = field(default_factory=Course)
     _by_rank: Mapping[Rank, RankEvidence] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,10 @@ class LoaderCount:
     site: Site
     delivered: int
     stops: int
+    #: iterators that were created there, 0 if that was not counted
+    made: int = 0
+    #: batches that the newest of them has, None if that is not known
+    length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Event:
     call: Call | None = None
     #: the frames outside torch that led to it, innermost first; empty if they were not recorded
     path: tuple[Site, ...] = ()
+    #: of a forward or backward, the group in which its model's gradients are averaged
+    group: Group | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Gap, SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.waited import Waited
 
-SCHEMA = "ddpdoctor.report/1"
+SCHEMA = "ddpdoctor.report/2"
+#: 1 had no desync
+READABLE = ("ddpdoctor.report/1", SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class RankStatus:
     location: Location | None
     #: index into Report.stacks' leaves; -1 without a stack
     stack: int
+    #: where it runs, "" in a job that was seen on one host
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +90,8 @@ class Report:
     code: Mapping[str, SourceFile] = field(default_factory=dict)
     #: what the reader must know about the capture itself, such as "resumed after capture"
     notes: tuple[str, ...] = ()
+    #: the shift between ranks that was told before, or that this report tells; None if none was seen
+    desync: Desync | None = None
+    #: who waited for whom; None if that was not followed
+    waited: Waited | None = None
     schema: str = SCHEMA

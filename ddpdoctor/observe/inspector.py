@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from ddpdoctor.collect import pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
@@ -16,10 +17,11 @@ from ddpdoctor.collect.memory_kills import memory_kills
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
-from ddpdoctor.model.evidence import Gap, Timing
+from ddpdoctor.model.evidence import Evidence, Gap, SourceFile, Timing
 from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
 from ddpdoctor.model.report import Report
+from ddpdoctor.model.stacks import Site
 
 #: seconds between the two samples that distinguish a blocked process from a working one
 BETWEEN = 0.8
@@ -29,10 +31,12 @@ MOST_SAMPLES = 8
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """A report and the capture it is based on."""
+    """A report and the capture it is based on; of a joint verdict the part that this node saw."""
 
     report: Report
     capture: Capture
+    #: the watcher of another node stops the job, if this suffices for it
+    stops_elsewhere: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Inspector:
     kinds: frozenset[PartKind] = EVERYTHING
     #: `memory_kills()` when the job was started, None where that is not known
     kills_before: int | None = None
+    #: the only threads of processes that are looked at, see Capture
+    threads: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)
 
     def sample(
         self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] | None = None, *, deadline: float = 5.0
@@ -61,15 +67,28 @@ class Inspector:
         stacks = self.stacks or functools.partial(pyspy.fetch, native=self.native)
         return take_sample(workers, self.run, kinds or self.kinds, deadline=deadline, stacks=stacks)
 
-    def prove(self, workers: tuple[Worker, ...], last_progress: float) -> Verdict | None:
-        """What two samples show of a job in which ranks wait for others; else None. If none does, the pages alone show
-        that, which is the usual case."""
+    def look_twice(self, workers: tuple[Worker, ...], last_progress: float) -> Capture:
+        """Two samples, a moment apart."""
         detected = time.monotonic()
+        first = self.sample(workers)
+        time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
+        return self.captured((first, self.sample(workers)), detected, last_progress)
+
+    def prove(
+        self,
+        workers: tuple[Worker, ...],
+        last_progress: float,
+        threads: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
+    ) -> Verdict | None:
+        """What two samples show of a job in which ranks wait for others; else None. If none does, the pages alone show
+        that, which is the usual case. `threads`: see Capture."""
+        detected = time.monotonic()
+        looker = dataclasses.replace(self, threads=threads)
         for kinds in (frozenset({PartKind.PAGE}), EVERYTHING):
-            first = self.sample(workers, kinds)
-            if self._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
+            first = looker.sample(workers, kinds)
+            if looker._examined((first,), detected, last_progress).report.deadlock is Deadlock.NO:
                 return None
-        return self._again(workers, first, detected, last_progress)
+        return looker._again(workers, first, detected, last_progress)
 
     def examine(
         self,
@@ -101,23 +120,18 @@ class Inspector:
         """
         return self._examined(samples, samples[-1].time, last_progress, exits, end)
 
-    def over(
-        self,
-        workers: Callable[[], tuple[Worker, ...]],
-        seconds: float,
-        exits: tuple[Exit, ...] = (),
-        since: Sample | None = None,
-    ) -> Verdict:
-        """The verdict from samples over so many seconds: the more there are, the less a rank that works in long sleeps
-        looks like one that is blocked. `workers` are found anew for each; `exits` are those that no sample shows;
-        `since` is a sample of an earlier look."""
-        detected = time.monotonic()
+    def samples_over(
+        self, workers: Callable[[], tuple[Worker, ...]], seconds: float, since: Sample | None = None
+    ) -> tuple[Sample, ...]:
+        """Samples over so many seconds: the more there are, the less a rank that works in long sleeps looks like one
+        that is blocked. `workers` are found anew for each; `since` is a sample of an earlier look."""
+        began = time.monotonic()
         number = max(2, min(MOST_SAMPLES, 1 + round(seconds / BETWEEN)))
         samples: list[Sample] = [since] if since else []
         for i in range(number):
-            time.sleep(max(0.0, detected + seconds * i / (number - 1) - time.monotonic()))
+            time.sleep(max(0.0, began + seconds * i / (number - 1) - time.monotonic()))
             samples.append(self.sample(workers()))
-        return self._examined(tuple(samples), detected, self.started, exits)
+        return tuple(samples)
 
     def _again(self, workers: tuple[Worker, ...], first: Sample, detected: float, last_progress: float) -> Verdict:
         time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
@@ -131,7 +145,18 @@ class Inspector:
         exits: tuple[Exit, ...] = (),
         end: JobEnd | None = None,
     ) -> Verdict:
-        capture = Capture(
+        return self.judged(self.captured(samples, detected, last_progress, exits, end))
+
+    def captured(
+        self,
+        samples: tuple[Sample, ...],
+        detected: float,
+        last_progress: float,
+        exits: tuple[Exit, ...] = (),
+        end: JobEnd | None = None,
+    ) -> Capture:
+        """The samples with what belongs to the run as a whole."""
+        return Capture(
             samples=samples,
             timing=Timing(self.started, last_progress, detected, time.monotonic()),
             exits=(*read_exits(self.run), *exits),
@@ -140,11 +165,19 @@ class Inspector:
             environment=self.environment,
             end=end,
             memory_kills=self._memory_kills(),
+            threads=self.threads,
         )
-        evidence = assemble(capture)
+
+    def judged(self, capture: Capture, evidence: Evidence | None = None) -> Verdict:
+        """The verdict on this capture, or on evidence of which it is a part, with the source that is here."""
+        evidence = assemble(capture) if evidence is None else evidence
         files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
         files |= source_files.imported_by(files, started=self.started_wall, root=self.root)
         return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
+
+    def source(self, places: Iterable[Site]) -> dict[str, SourceFile]:
+        """The files of these places, as they are here."""
+        return source_files.read(places, started=self.started_wall, root=self.root)
 
     def _memory_kills(self) -> int:
         now = memory_kills()

@@ -2,7 +2,8 @@
 
 A proof suffices. A suspicion does only if a second look, as long after the first as the stall took, finds the same,
 and what moved in between is nothing: two samples a moment apart cannot tell a rank that is blocked from one that works
-in long sleeps. What is only possible never suffices.
+in long sleeps. What is only possible never suffices, and neither does what was seen of a part of the job: the ranks of
+another node may be at work.
 
 After a crash some launchers leave the other ranks waiting for the one that is gone. That is a suspicion, too.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.report import Report
 
@@ -21,6 +23,7 @@ class Grounds(Enum):
     PROVEN = "a deadlock is proven"
     SUSPECTED = "a deadlock is suspected"
     TOO_WEAK = "nothing is more than possible"
+    PART = "not all ranks were seen"
     NO_HANG = "the job does not hang"
 
 
@@ -28,6 +31,8 @@ def grounds(report: Report) -> Grounds:
     """What this report gives to stop the job on."""
     if report.outcome is not Outcome.HANG and not _left_waiting(report):
         return Grounds.NO_HANG
+    if any(rank.state == Activity.UNSEEN.value for rank in report.ranks):
+        return Grounds.PART
     if report.deadlock is Deadlock.PROVEN:
         return Grounds.PROVEN
     first = next(iter(report.diagnoses), None)

@@ -16,6 +16,7 @@ from . import (
     framework_meetings,
     functional_collectives,
     groups,
+    meeting_place,
     page_lifecycle,
     sharded_forwards,
     state,
@@ -51,6 +52,14 @@ def install(run: str) -> None:
     framework_meetings.install()
     functional_collectives.install()
     thread_stacks.start_before_page()
+    _note_meeting_place()
+
+
+def _note_meeting_place() -> None:
+    """As early as it is known: whoever meets there takes seconds to come, and a rank may fail in its first step."""
+    place = page_lifecycle.expected_place({})
+    if min(place) >= 0:
+        meeting_place.note_before(state.run, os.environ, place)
 
 
 def _forked() -> None:
@@ -158,6 +167,8 @@ def _complete_page_after() -> None:
             facts["group_timeout"] = c10d._get_default_timeout(backend).total_seconds()
         state.page.identify(rank=c10d.get_rank(), world_size=c10d.get_world_size(), **facts)
         groups.find(state.page, None)
+        store = c10d._get_default_store()
+        meeting_place.register(state.run, os.environ, (c10d.get_rank(), c10d.get_world_size()), store)
     except Exception:  # noqa: BLE001 - boundary: as above
         return
 

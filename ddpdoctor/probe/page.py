@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 from .string_table import StringTable
 
 MAGIC = b"ddpdpage"
-#: 2 has stacks at its end; pages of version 1 are read as well
-VERSION = 2
+#: 2 has stacks behind what 1 has, 3 facts of loaders behind those; pages of all versions are read
+VERSION = 3
 HEAD = struct.Struct("=8sIIQ")
 
 #: seconds between two heartbeats
@@ -66,9 +66,11 @@ EVENT = struct.Struct("@QdqIIIIIiiiBB2xIQ")
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
 #: the stacks that the process takes of itself while nothing moves
 STACKS, STACKS_SIZE = TEXTS + TEXTS_SIZE, 64 * 1024
-SIZE = STACKS + STACKS_SIZE
+#: per row of LOADERS: iterators made, batches of the newest plus one (0: not known)
+LOADER_FACTS, LOADER_FACT_WORDS = STACKS + STACKS_SIZE, 2
+SIZE = LOADER_FACTS + LOADER_ROWS * LOADER_FACT_WORDS * 8
 #: version -> size of its pages; all have what they share at the same place
-_SIZES = {1: STACKS, VERSION: SIZE}
+_SIZES = {1: STACKS, 2: LOADER_FACTS, VERSION: SIZE}
 
 #: what a call waits for: the values of the model's Kind, indexed by code
 KINDS = ("none", "all", "from_root", "to_root", "send", "recv", "wait", "store", "backward")
@@ -84,8 +86,8 @@ EVENT_KINDS = (
     "optimizer_step",
     "next_raised",
 )
-#: flags: asynchronous; tag is set; bits 4-7 of an event hold its call's kind
-ASYNCHRONOUS, TAGGED, KIND_SHIFT = 1, 2, 4
+#: flags: asynchronous; tag is set; a forward with gradients on; bits 4-7 of an event hold its call's kind
+ASYNCHRONOUS, TAGGED, GRADIENTS, KIND_SHIFT = 1, 2, 4, 4
 #: numel, peer or root is not known
 NONE = -1
 
@@ -114,6 +116,18 @@ class RawCall(NamedTuple):
     path: tuple[tuple[str, int, str], ...] = ()
 
 
+class RawLoader(NamedTuple):
+    """What the data iterators that were created at one place did."""
+
+    site: tuple[str, int, str]
+    delivered: int
+    stops: int
+    #: iterators made, 0 in pages of versions that did not count them
+    made: int
+    #: batches of the newest, None if it has no length
+    length: int | None
+
+
 class RawPage(NamedTuple):
     """The whole content of a page, as plain values."""
 
@@ -123,8 +137,7 @@ class RawPage(NamedTuple):
     moved: float
     #: forwards, forwards without sync, backward entered, backward left, optimizer steps
     counts: tuple[int, int, int, int, int]
-    #: site, delivered, stops
-    loaders: tuple[tuple[tuple[str, int, str], int, int], ...]
+    loaders: tuple[RawLoader, ...]
     groups: tuple[tuple[str, str, tuple[int, ...]], ...]
     calls: tuple[RawCall, ...]
     events: tuple[RawCall, ...]
@@ -183,7 +196,7 @@ def read(data: bytes) -> RawPage:
     used = int.from_bytes(data[TEXT_USED * 8 : TEXT_USED * 8 + 8], sys.byteorder)
     texts = StringTable(data[TEXTS : TEXTS + min(used, TEXTS_SIZE)])
     events, lost = _events(data, texts)
-    calls, communicating = _threads(data, texts)
+    calls, communicating = read_threads(data[THREADS:EVENTS], texts)
     ending = _note(data, ENDING, ENDING_SIZE)
     stacks = _note(data, STACKS, STACKS_SIZE) if size > STACKS else None
     return RawPage(
@@ -277,19 +290,20 @@ def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:
     return kept, newest - len(kept)
 
 
-def _threads(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
-    """Calls in flight, each thread's outermost first, and the threads that ever communicated."""
+def read_threads(region: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tuple[int, ...]]:
+    """Calls in flight, each thread's outermost first, and the threads that ever communicated, from the bytes between
+    THREADS and EVENTS."""
     calls: list[RawCall] = []
     communicating: list[int] = []
     for row in range(THREAD_ROWS):
-        start = THREADS + row * THREAD_SIZE
-        thread, depth, communicated, _ = struct.unpack_from("@4Q", data, start)
+        start = row * THREAD_SIZE
+        thread, depth, communicated, _ = struct.unpack_from("@4Q", region, start)
         if not 0 < thread < 1 << 32:
             continue
         if communicated:
             communicating.append(thread)
         for level in range(min(depth, CALL_DEPTH)):
-            fields = CALL.unpack_from(data, start + THREAD_HEAD + level * CALL.size)
+            fields = CALL.unpack_from(region, start + THREAD_HEAD + level * CALL.size)
             if fields[0] == fields[15] and 0 < fields[11] < len(KINDS):
                 detail = fields[13].rstrip(b"\0").decode("utf-8", "replace")
                 record = _record((*fields[:13], fields[14]), texts, "call", fields[11])
@@ -297,11 +311,13 @@ def _threads(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], tupl
     return tuple(calls), tuple(communicating)
 
 
-def _loaders(data: bytes, texts: StringTable) -> list[tuple[tuple[str, int, str], int, int]]:
-    rows: list[tuple[tuple[str, int, str], int, int]] = []
+def _loaders(data: bytes, texts: StringTable) -> list[RawLoader]:
+    rows: list[RawLoader] = []
+    known = len(data) >= SIZE
     for row in range(LOADER_ROWS):
         position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)
-        site = texts.site(position)
-        if delivered or stops:
-            rows.append((site or ("", 0, ""), delivered, stops))
+        made, length = struct.unpack_from("@2Q", data, LOADER_FACTS + row * LOADER_FACT_WORDS * 8) if known else (0, 0)
+        if delivered or stops or made:
+            site = texts.site(position) or ("", 0, "")
+            rows.append(RawLoader(site, delivered, stops, made, length - 1 if length else None))
     return rows

@@ -41,18 +41,25 @@ def encode_members(members: list[int]) -> list[list[int]]:
 class StringTable:
     """The log of texts, each decoded once; invalid positions give None."""
 
-    def __init__(self, log: bytes) -> None:
+    def __init__(self, log: bytes = b"") -> None:
         self._values: dict[int, Any] = {}
         self._budget = MOST_MEMBERS
         self._paths: dict[int, tuple[tuple[str, int, str], ...]] = {0: ()}
+        #: bytes of the log that are decoded
+        self.end = 0
+        self.extend(log)
+
+    def extend(self, log: bytes) -> None:
+        """Decode what follows in the log, from `end` on; a text that is not complete yet is left for the next time."""
         at = 0
         while at + HEAD.size <= len(log):
             (length,) = HEAD.unpack_from(log, at)
             start = at + HEAD.size
             if length == 0 or start + length > len(log):
                 break
-            self._values[at + 1] = self._decode(log[start : start + length])
+            self._values[self.end + at + 1] = self._decode(log[start : start + length])
             at = start + length
+        self.end += at
 
     def _decode(self, payload: bytes) -> Any:
         try:

@@ -23,14 +23,21 @@ MOST_REBUILDS = 64
 #: attribute of a data iterator: where it was created
 MADE_AT = "_ddpdoctor_made_at"
 
+#: id of a DDP module -> its number; one that is made at the address of another gets the other's
+_modules: dict[int, int] = {}
+_gradients_are_on: Callable[[], bool] = bool
+
 
 def install() -> None:
     """Patch what torch has from its import on."""
+    import torch
     from torch import distributed
     from torch.nn.parallel import DistributedDataParallel
     from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.utils.data import dataloader
 
+    global _gradients_are_on
+    _gradients_are_on = torch.is_grad_enabled
     dataloader.DataLoader.__iter__ = _loader_iter(dataloader.DataLoader.__iter__)
     iterator = dataloader._BaseDataLoaderIter
     iterator.__next__ = _loader_next(iterator.__next__)
@@ -62,10 +69,28 @@ def _loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
             drop_frame(error)
             raise
         with contextlib.suppress(*state.FAULTS):
-            setattr(iterator, MADE_AT, call_sites.own_line(sys._getframe(1)))
+            made_at = call_sites.own_line(sys._getframe(1))
+            setattr(iterator, MADE_AT, made_at)
+            _count_iterator(self, made_at)
         return iterator
 
     return impersonate(__iter__, function)
+
+
+def _count_iterator(loader: Any, made_at: Any) -> None:
+    """Count an iterator, and note how many batches it has. Only where torch itself asks a sampler for its length, so
+    that no length of the job's own is computed for us."""
+    page = state.page
+    if page is None or not made_at:
+        return
+    length = None
+    if type(loader.sampler).__module__.startswith("torch.utils.data") and _has_length(loader):
+        length = len(loader)
+    page.made_iterator(page.text(made_at), length)
+
+
+def _has_length(loader: Any) -> bool:
+    return loader.batch_sampler is None or type(loader.batch_sampler).__module__.startswith("torch.utils.data")
 
 
 def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,8 +165,9 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
         before = None
         try:
             if slot is not None:
-                count_forward(page, getattr(self, "require_backward_grad_sync", True), sys._getframe(1))
-                before, slot.forward_group = slot.forward_group, getattr(self, "process_group", None)
+                group = getattr(self, "process_group", None)
+                _count_ddp_forward(page, slot, self, group, sys._getframe(1))
+                before, slot.forward_group = slot.forward_group, group
             return function(self, *inputs, **kwargs)
         except BaseException as error:
             drop_frame(error)
@@ -152,6 +178,20 @@ def _ddp_forward(function: Callable[..., Any]) -> Callable[..., Any]:
                 slot.forward_group = before
 
     return impersonate(forward, function)
+
+
+def _count_ddp_forward(page: Any, slot: Slot, module: Any, group: Any, frame: Any) -> None:
+    """Count a forward, with its module and group: a job may train several models in several groups."""
+    synchronises = getattr(module, "require_backward_grad_sync", True)
+    try:
+        known = groups.find(page, group)
+        number = _modules.setdefault(id(module), len(_modules))
+        about = (number, known.position if known else 0)
+    except state.FAULTS:
+        about = (layout.NONE, 0)
+    if synchronises:
+        slot.synchronised = about
+    count_forward(page, synchronises, frame, about)
 
 
 def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,13 +242,18 @@ def _read_rebuild(page: PageWriter, args: tuple[Any, ...], kwargs: dict[str, Any
     )
 
 
-def count_forward(page: PageWriter | None, synchronises: object, frame: Any) -> None:
+def count_forward(
+    page: PageWriter | None, synchronises: object, frame: Any, about: tuple[int, int] = (layout.NONE, 0)
+) -> None:
+    """Count a forward; `about`: the number of its module and the text position of its group, where they are known."""
     if page is None:
         return
-    if synchronises:
-        _record(page, FORWARD, layout.FORWARDS, frame)
-    else:
-        _record(page, FORWARD_NO_SYNC, layout.FORWARDS_NO_SYNC, frame)
+    code, word = (FORWARD, layout.FORWARDS) if synchronises else (FORWARD_NO_SYNC, layout.FORWARDS_NO_SYNC)
+    try:
+        flags = layout.GRADIENTS if _gradients_are_on() else 0
+        page.mark(word, code, page.slot().thread, call_sites.place(page, frame), (*about, flags))
+    except state.FAULTS:
+        return
 
 
 def _watch_backward() -> None:
@@ -276,7 +321,8 @@ def _around_backward(function: Callable[..., Any], *, direct: bool = False) -> C
 def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
         deferred_patches.apply_due()
-        operation = Operation(IN_BACKWARD, page.text("backward"))
+        module, group = slot.synchronised
+        operation = Operation(IN_BACKWARD, page.text("backward"), group, module)
         page.enter(slot, operation, call_sites.place(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
         return

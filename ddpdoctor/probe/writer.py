@@ -48,7 +48,10 @@ class Operation(NamedTuple):
 class Slot:
     """One thread's row. Only its own thread writes it, except for the reaper, after the thread has ended."""
 
-    __slots__ = ("depth", "forward_group", "ident", "in_backward", "inside", "published", "row", "thread", "word")
+    __slots__ = (
+        *("depth", "forward_group", "ident", "in_backward", "inside", "published", "row", "synchronised", "thread"),
+        "word",
+    )
 
     def __init__(self, row: int, thread: int) -> None:
         self.row = page.THREADS + row * page.THREAD_SIZE
@@ -63,6 +66,8 @@ class Slot:
         self.in_backward = False
         #: process group of the DDP module whose forward is running
         self.forward_group: Any = None
+        #: (number of the module, text position of its group) of the newest forward whose backward communicates
+        self.synchronised = (page.NONE, 0)
 
 
 class PageWriter:
@@ -213,14 +218,20 @@ class PageWriter:
         words[page.REVISION] += 1
         self._clocks[page.MOVED] = monotonic()
 
-    def mark(self, word: int, code: int, thread: int, place: tuple[int, int]) -> None:
-        """Increment a counter, and add an event to the history that is not a communication call."""
+    def mark(
+        self, word: int, code: int, thread: int, place: tuple[int, int], about: tuple[int, int, int] = (-1, 0, 0)
+    ) -> None:
+        """Increment a counter, and add an event to the history that is not a communication call.
+
+        `about` a forward: the number of its module, the text position of its group, flags.
+        """
         words, clocks = self._words, self._clocks
         number, now = next(self._numbers), monotonic()
         site, path = place
+        module, group, flags = about
         words[word] += 1
         at = page.EVENTS + number % page.EVENT_ROWS * page.EVENT.size
-        _EVENT(self._map, at, number, now, -1, thread, site, 0, 0, 0, -1, -1, 0, code, 0, path, number)
+        _EVENT(self._map, at, number, now, module, thread, site, group, 0, 0, -1, -1, 0, code, flags, path, number)
         words[page.REVISION] += 1
         clocks[page.MOVED] = now
 
@@ -233,6 +244,14 @@ class PageWriter:
             word = page.LOADERS // 8 + row * page.LOADER_WORDS
             self._words[word] = site
         return page.LOADERS // 8 + row * page.LOADER_WORDS
+
+    def made_iterator(self, site: int, length: int | None) -> None:
+        """Count a data iterator at the place that created it; `length` is its number of batches, None if it has none.
+        Not a movement."""
+        row = (self.loader(site) - page.LOADERS // 8) // page.LOADER_WORDS
+        word = page.LOADER_FACTS // 8 + row * page.LOADER_FACT_WORDS
+        self._words[word] += 1
+        self._words[word + 1] = 0 if length is None else length + 1
 
     def pending(self, raised: list[Any]) -> None:
         """Write the exceptions that are being handled; not a movement."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionNode, Module
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 #: methods that change their object: an Event, a list, a set, a queue
 _CHANGING = frozenset({"set", "append", "add", "extend", "put", "put_nowait", "appendleft"})
@@ -163,7 +164,7 @@ def _install(reading: _Reading, given: ast.expr) -> None:
         path = path_of(given.value, "self", around)
         if path:
             inside = _functions_around(reading.functions, given)
-            reading.sets[path] = (ast.unparse(given.value), ast.unparse(given), _scope(inside, path))
+            reading.sets[path] = (text_of(given.value), text_of(given), _scope(inside, path))
 
 
 def _called(given: ast.expr, around: str) -> tuple[str, str]:
@@ -216,7 +217,7 @@ def _sets(handler: _Handler) -> Iterator[tuple[FlagPath, str]]:
             continue
         path = path_of(target, handler.me, handler.owner)
         if path and (path[0] in outer or path[0] not in local):
-            yield path, ast.unparse(target)
+            yield path, text_of(target)
 
 
 def _changed(node: ast.AST) -> ast.expr | None:

@@ -1,4 +1,4 @@
-"""Pure. A Report as JSON, `ddpdoctor.report/1`: what `--json` writes and `decode` reads back."""
+"""Pure. A Report as JSON, `ddpdoctor.report/2`: what `--json` writes and `decode` reads back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ddpdoctor.model import codec
 from ddpdoctor.model.evidence import SourceFile
-from ddpdoctor.model.report import SCHEMA, Report
+from ddpdoctor.model.report import READABLE, SCHEMA, Report
 
 #: lines kept on either side of a location: enough for a code frame, not a copy of the user's program
 CONTEXT = 3
@@ -24,15 +24,15 @@ def render(report: Report) -> str:
 
 
 def read(text: str) -> Report:
-    """Read what `render` wrote. Raises codec.DecodeError for anything else."""
+    """Read what `render` wrote, now or before `/2`. Raises codec.DecodeError for anything else."""
     try:
         value = json.loads(text)
     except ValueError as error:
         raise codec.DecodeError(f"$: not JSON: {error}") from None
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+    if not isinstance(value, dict) or value.get("schema") not in READABLE:
         found = value.get("schema") if isinstance(value, dict) else type(value).__name__
         raise codec.DecodeError(f"$.schema: expected {SCHEMA!r}, found {found!r}")
-    return codec.decode(Report, value)
+    return codec.decode(Report, {**value, "schema": SCHEMA})
 
 
 def _around_locations(report: Report) -> Mapping[str, SourceFile]:

@@ -11,7 +11,7 @@ from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import ranks_in_words
 from ddpdoctor.report.paths import short
 from ddpdoctor.report.terminal_text import Style
-from ddpdoctor.report.wording import nothing_named
+from ddpdoctor.report.wording import again_in_words, nothing_named
 
 #: rows, locations, stacks and gaps that are shown; the JSON report contains all
 _MOST_ROWS = 24
@@ -51,7 +51,7 @@ def _ranks(report: Report, first: Diagnosis | None) -> str:
     for row in rows[:_MOST_ROWS]:
         guilty = "**" if any(rank in culprits for rank in row.ranks) else ""
         where = f"{_code(row.place)} {_code(row.source)}".strip() if row.place else ""
-        ranks = f"{guilty}{row.ranks}{guilty} ({len(row.ranks)})"
+        ranks = f"{guilty}{row.ranks}{guilty} ({len(row.ranks)}){_cell(row.where and ' ' + row.where)}"
         lines.append(f"| {ranks} | {_text(row.state)} | {_cell(where)} | {_text(row.label)} |")
     if len(rows) > _MOST_ROWS:
         lines.append(f"| and {len(rows) - _MOST_ROWS} more rows | | | |")
@@ -90,6 +90,8 @@ def _reasons(report: Report, diagnosis: Diagnosis) -> str:
     sure = f"{diagnosis.confidence.value}{deadlock[report.deadlock]}"
     if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
         sure += f"; blame: {diagnosis.culprit_confidence.value}"
+    again = again_in_words(report.outcome, diagnosis)
+    sure += f"; {again}" if again else ""
     lines = [f"- **why**: {_text(diagnosis.why)}", f"- **fix**: {_text(diagnosis.fix)}", f"- **sure?** {sure}"]
     lines += [f"  - {_text(fact)}" for fact in diagnosis.evidence]
     lines += [f"- `ddpdoctor lint` reports this line as {finding.code}" for finding in diagnosis.lint[:1]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus
 from ddpdoctor.report.call_text import call_of
 from ddpdoctor.report.terminal_text import Style, Tint, columns, pad
@@ -18,6 +18,8 @@ _TINTS = {
     "unclear": Tint.WARN,
     "unseen": Tint.WARN,
 }
+#: hosts that a row names
+_NAMED_HOSTS = 2
 #: columns for the line of source, tried in this order
 _SOURCE_ROOMS = (72, 44, 36, 28, 20, 0)
 
@@ -32,6 +34,15 @@ class RankRow:
     file: str
     line: int
     source: str
+    #: the hosts that they run on, in the order of their ranks; empty in a job that was seen on one
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """`on node-1`, `on 12 nodes`; "" in a job that was seen on one host."""
+        if len(self.hosts) > _NAMED_HOSTS:
+            return f"on {len(self.hosts)} nodes"
+        return f"on {', '.join(self.hosts)}" if self.hosts else ""
 
     @property
     def place(self) -> str:
@@ -42,15 +53,23 @@ class RankRow:
 def merge(statuses: Iterable[RankStatus], culprits: RankSet) -> tuple[RankRow, ...]:
     """One row per behaviour, larger ones first; the culprits' rows come last, next to the code frame that follows."""
     merged: dict[tuple[bool, str, str, str, int, str], list[int]] = {}
+    statuses = tuple(statuses)
+    hosts = {status.rank: status.host for status in statuses if status.host}
+    if len(set(hosts.values())) < 2:
+        hosts = {}
     for status in statuses:
         where = status.location
         place = (where.file, where.line, where.source) if where else ("", 0, "")
         merged.setdefault((status.rank in culprits, status.state, status.label, *place), []).append(status.rank)
     rows = [
-        RankRow(RankSet.of(ranks), state, label, file, line, source)
+        RankRow(RankSet.of(ranks), state, label, file, line, source, _hosts(sorted(ranks), hosts))
         for (_, state, label, file, line, source), ranks in merged.items()
     ]
     return tuple(sorted(rows, key=lambda row: (_is_culprit_row(row, culprits), -len(row.ranks), row.ranks.members)))
+
+
+def _hosts(ranks: Iterable[int], hosts: Mapping[Rank, str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(hosts[Rank(rank)] for rank in ranks if rank in hosts))
 
 
 def table(rows: tuple[RankRow, ...], culprits: RankSet, *, most: int, width: int, style: Style) -> list[str]:
@@ -83,6 +102,7 @@ class _Cells:
     word: str
     ranks: str
     count: str
+    host: str
     place: str
     source: str
     label: str
@@ -94,6 +114,7 @@ def _cells(row: RankRow, style: Style) -> _Cells:
         word="ranks" if len(row.ranks) > 1 else "rank",
         ranks=style.cut(str(row.ranks), 24),
         count=f"({len(row.ranks)})",
+        host=style.cut(row.where, 32),
         place=style.line(row.place),
         source=style.line(row.source),
         label=style.line(row.label),
@@ -103,7 +124,7 @@ def _cells(row: RankRow, style: Style) -> _Cells:
 def _fields(cell: _Cells, room: int, style: Style) -> list[str]:
     line = cell.source if columns(cell.source) <= room else call_of(cell.source, cell.label) or cell.source
     source = style.cut(line, room) if room else ""
-    return [cell.state, f"{cell.word:<5} {cell.ranks}", cell.count, cell.place, source, cell.label]
+    return [cell.state, f"{cell.word:<5} {cell.ranks}", cell.count, cell.host, cell.place, source, cell.label]
 
 
 def _columns(table: list[list[str]]) -> list[str]:
@@ -112,7 +133,8 @@ def _columns(table: list[list[str]]) -> list[str]:
 
 
 def _stacked(row: RankRow, cell: _Cells, culprits: RankSet, width: int, style: Style) -> list[str]:
-    first = style.cut(f"  {cell.state}  {cell.word} {cell.ranks}  {cell.count}  {cell.place}".rstrip(), width)
+    parts = (cell.state, f"{cell.word} {cell.ranks}", cell.count, cell.host, cell.place)
+    first = style.cut("  " + "  ".join(filter(None, parts)), width)
     return [_mark(first, row, culprits, style), *(f"      {line}" for line in style.wrap(cell.label, width - 6))]
 
 

@@ -13,7 +13,7 @@ from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import code_frame, ranks_in_words
 from ddpdoctor.report.paths import short
 from ddpdoctor.report.terminal_text import Screen, Style, Tint, columns, pad
-from ddpdoctor.report.wording import nothing_named
+from ddpdoctor.report.wording import again_in_words, nothing_named, waited_in_words
 
 #: lines of a screen: a verdict should be readable without scrolling
 MOST_LINES = 25
@@ -26,6 +26,7 @@ _TINTS = {
     Outcome.HANG: Tint.ALARM,
     Outcome.CRASH: Tint.ALARM,
     Outcome.SLOW: Tint.WARN,
+    Outcome.DESYNC: Tint.WARN,
     Outcome.HEALTHY: Tint.GOOD,
 }
 
@@ -92,7 +93,7 @@ class _TextPage:
             blocks.append([*self._reasons(first, detail), *self._blind(detail), *self._also()])
         else:
             blocks.append([*self._unexplained(), *self._blind(detail)])
-        blocks.append([*self._times(), *self._notes(), *self._tail(first)])
+        blocks.append([*self._times(), *self._waits(), *self._notes(), *self._tail(first)])
         blocks = [block for block in blocks if block]
         joined: list[str] = []
         for i, block in enumerate(blocks):
@@ -166,6 +167,8 @@ class _TextPage:
         if diagnosis.culprit_confidence is not diagnosis.confidence and len(diagnosis.culprits):
             parts.append(f"blame of {ranks_in_words(diagnosis.culprits)} {diagnosis.culprit_confidence.value}")
         said = ", ".join(filter(None, parts))
+        again = again_in_words(self.report.outcome, diagnosis)
+        said += f"; {again}" if again else ""
         facts = "; ".join(fact.rstrip().rstrip(".") for fact in diagnosis.evidence[: detail.facts])
         if facts.partition(" ")[0].isalpha():  # a path or a name in the program keeps its spelling
             facts = facts[0].upper() + facts[1:]
@@ -207,6 +210,10 @@ class _TextPage:
         if said and times.last_progress is not None and times.reported is not None:
             said += f" ({times.reported - times.last_progress:.1f} s later)"
         return self._labelled("times", said) if said else []
+
+    def _waits(self) -> list[str]:
+        said = waited_in_words(self.report.waited)
+        return self._labelled("waits", said) if said else []
 
     def _notes(self) -> list[str]:
         return [line for note in self.report.notes for line in self._labelled("note", note)]

@@ -106,9 +106,23 @@ def run(end: End, state: str, folder: Path, *, watched: bool, options: Sequence[
                     survivor.kill()
             process.kill()
             process.wait()
+            _remove_cgroup(folder)
     text = [(folder / name).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")]
     report = json.loads(written.read_text()) if written.exists() else {}
     return Ended(process.returncode, text[0], text[1], seconds, left, report, bundle, ranks)
+
+
+def _remove_cgroup(folder: Path) -> None:
+    """The memory cgroup that a rank has made, which is empty once the rank is reaped."""
+    with suppress(FileNotFoundError):
+        Path((folder / "cgroup").read_text()).rmdir()
+
+
+def can_limit_memory() -> bool:
+    """Whether a rank may make a memory cgroup: by the first version of cgroups, as root."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = next((line.split(":", 2)[2] for line in lines if line.split(":")[1] == "memory"), None)
+    return own is not None and os.geteuid() == 0 and os.access(f"/sys/fs/cgroup/memory{own}", os.W_OK)
 
 
 def _when_ready(folder: Path, process: subprocess.Popen[bytes]) -> tuple[int, ...]:

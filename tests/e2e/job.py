@@ -102,7 +102,7 @@ def watch(
             reports = list(_follow(process, written, began + timeout, until, stop or threading.Event()))
             status = process.poll()
         finally:
-            _end(process, mark)
+            end(process, mark)
     seconds = time.monotonic() - began
     text = [(folder / name).read_text(encoding="utf-8", errors="replace") for name in ("stdout", "stderr")]
     return Run(status, tuple(reports), text[0], text[1], seconds, bundle, tuple(whole))
@@ -124,7 +124,7 @@ def _follow(
     last = ""
     while True:
         over = process.poll() is not None or time.monotonic() > deadline or stop.is_set()
-        text = _read(written)
+        text = read(written)
         if text and text != last:
             last = text
             report: Report = json.loads(text)
@@ -136,14 +136,14 @@ def _follow(
         time.sleep(0.1)
 
 
-def _read(path: Path) -> str:
+def read(path: Path) -> str:
     """The file's text, "" if it does not exist. A half-written report would fail in json.loads: it must not occur."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="utf-8")
     return ""
 
 
-def _end(process: subprocess.Popen[bytes], mark: str) -> None:
+def end(process: subprocess.Popen[bytes], mark: str) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

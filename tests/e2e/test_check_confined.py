@@ -56,7 +56,7 @@ def judged(command: list[str], **environ: str) -> dict[str, dict[str, Any]]:
     )
     assert done.stderr == ""
     results = {one["code"]: one for one in json.loads(done.stdout)["checks"]}
-    assert len(results) == 18
+    assert len(results) == 19
     assert [one["said"] for one in results.values() if "itself failed" in one["said"]] == []
     assert done.returncode == int(any(one["state"] == "problem" for one in results.values()))
     for one in results.values():

@@ -265,6 +265,43 @@ def test_a_user_without_privileges_looks_at_a_job_of_that_user(tmp_path: Path) -
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
+@contextlib.contextmanager
+def hung_with_a_pipe(folder: Path, *seconds: str) -> Iterator[int]:
+    """A job that stands, whose ranks answer with their recorders after so many seconds each."""
+    environ = {"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": str(folder / "p"), "TORCH_FR_DUMP_TEMP_FILE": str(folder / "fr")}
+    program = torchrun(PROGRAMS / "recorder_pipe.py", 2, str(folder), "hung", *seconds)
+    with started(program, folder / "log", environ) as process:
+        stand(ranks_of(process.pid, 2))
+        yield process.pid
+
+
+def _verdict(report: dict[str, Any]) -> tuple[str, list[tuple[str, list[int]]]]:
+    return report["outcome"], [(found["code"], found["culprits"]) for found in report["diagnoses"][:1]]
+
+
+def test_a_recorder_that_a_pipe_asks_for_is_evidence(tmp_path: Path) -> None:
+    with hung_with_a_pipe(tmp_path) as pid:
+        report = told(dump(str(pid), "--wait", "5s", "--json"))
+        asked = [(tmp_path / f"asked{rank}").read_text() for rank in (0, 1)]
+    assert _verdict(report) == ("hang", [("DD203", [1])])
+    assert (report["deadlock"], report["gaps"], asked) == ("suspected", [], ["1", "1"])
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_late_or_never_comes_makes_no_job_healthy(tmp_path: Path) -> None:
+    """Rank 0 works for its answer while the next look is taken, which is not the job's work."""
+    with hung_with_a_pipe(tmp_path, "17", "never") as pid:
+        reports = [told(dump(str(pid), "--wait", "5s", "--json")) for _ in range(2)]
+        assert (tmp_path / "fr0").exists()
+    for report in reports:
+        assert _verdict(report) == ("hang", [("DD203", [1])])
+        assert report["deadlock"] == "suspected"
+        gaps = {gap["rank"]: gap["reason"] for gap in report["gaps"] if gap["source"] == "recorder"}
+        assert sorted(gaps) == [0, 1]
+        assert all("no file came within 15 s" in reason for reason in gaps.values())
+    assert "ago is left aside" in str(reports[1]["gaps"])
+
+
 @pytest.mark.slow
 def test_follow_tells_a_hang_that_begins_later_and_ctrl_c_leaves_the_job(tmp_path: Path) -> None:
     """The first look finds a job that moves; in the next ones it stands, and what stood from one to the other is

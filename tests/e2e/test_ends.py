@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.ends import Blow, End, Ended, run, said
+from tests.e2e.ends import Blow, End, Ended, can_limit_memory, run, said
 
 INT, TERM, KILL, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP
 USR1, USR2, QUIT = signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT
@@ -36,6 +36,8 @@ class Kind:
     orphans: bool = False
     #: `watch` itself is killed: nothing can be told, and the job goes on
     silent: bool = False
+    #: needs a memory cgroup
+    limits_memory: bool = False
 
 
 def _sent(name: str, *blows: Blow, **more: Sequence[str]) -> End:
@@ -80,6 +82,9 @@ KINDS = (
     Kind(_sent("time-limit-outside", outside=("timeout", "40")), (), "", states=("hung",)),
     Kind(End("address-space", fault="address-space"), (1,), "rank 1 raised MemoryError", hang=False),
     Kind(End("processor-time", fault="processor-time"), (1,), "rank 1 died of SIGXCPU", hang=False),
+    Kind(
+        End("memory-limit", fault="memory-limit"), (1,), "rank 1 was killed by SIGKILL", hang=False, limits_memory=True
+    ),
     # ends from inside
     Kind(End("raise", fault="raise"), (1,), "rank 1 raised KeyError", hang=False),
     Kind(End("exit", fault="exit"), (1,), "rank 1 exited with status 3", hang=False),
@@ -99,6 +104,8 @@ def _cases() -> Iterator[object]:
 
 @pytest.mark.parametrize(("kind", "state"), list(_cases()))
 def test_an_end_is_told_right_and_is_the_job_s_own(kind: Kind, state: str, tmp_path: Path) -> None:
+    if kind.limits_memory and not can_limit_memory():
+        pytest.skip("no memory cgroup can be made: that takes root, and cgroups of the first version")
     alone = run(kind.end, state, tmp_path / "alone", watched=False)
     watched = run(kind.end, state, tmp_path / "watched", watched=True)
     assert (
@@ -132,6 +139,8 @@ def _is_told(kind: Kind, state: str, watched: Ended) -> None:
     assert (report["outcome"], first["code"]) == ("crash", "DD251"), watched.explain()
     assert tuple(first["culprits"]) == kind.blamed, watched.explain()
     assert kind.words in first["summary"], watched.explain()
+    if kind.limits_memory:
+        assert "a memory limit is the likely cause" in first["why"], watched.explain()
     if kind.blamed:
         kept = {path.name for path in (watched.bundle / "samples").rglob("*.stacks.json")}
         assert f"{watched.ranks[0]}.stacks.json" in kept, watched.explain()

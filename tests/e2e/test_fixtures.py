@@ -44,8 +44,23 @@ HANGING = [case for case in KNOWN if case.harm is None]
 CASES = [case for case in HANGING if not case.packages]
 #: cases inside a framework, which `make test-frameworks` installs
 INSIDE = [case for case in HANGING if case.packages]
-#: cases whose cause another one shows every day; what they add is the part of torch in which the ranks wait
-SELDOM = frozenset({"fsdp2-skipped-bad-loss", "dtensor-weight-report"})
+#: at least one case of each kind of evidence that decides a verdict; `make test-slow` has them all
+DAILY = frozenset(
+    (
+        *LAUNCHED,
+        *("rank-conditional-collective", "skipped-batch", "swallowed-exception", "local-stop-decision"),
+        *("collective-order-mismatch", "no-sync-mismatch", "one-rank-forward-through-ddp", "sharded-state-on-one-rank"),
+        *("p2p-deadlock", "group-order-cycle", "data-worker-stuck", "lock-wait", "slow-host-work", "gil-held"),
+        *("stopped-process", "rank-finished-early", "undecided"),
+    )
+)
+#: cures that are the most like what a watchdog could take for a hang
+DAILY_CURES = frozenset(
+    (
+        *("uneven-inputs", "sharded-state-on-one-rank", "p2p-deadlock", "data-worker-stuck", "slow-checkpoint"),
+        *("gil-held", "rank-finished-early", "compile-skew"),
+    )
+)
 #: what is not right yet, or not each time, and why
 OPEN = {
     "deepspeed-checkpoint-on-rank-zero": "DD203: a checkpoint that begins with a barrier is not seen as sharded state",
@@ -59,15 +74,19 @@ def _param(case: Case, *marks: pytest.MarkDecorator) -> ParameterSet:
     return pytest.param(case, id=case.name, marks=[*marks, *known])
 
 
-def _seldom(case: Case) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.slow] if case.name in SELDOM else []
+def _unless(case: Case, daily: frozenset[str]) -> list[pytest.MarkDecorator]:
+    return [] if case.name in daily else [pytest.mark.slow]
 
 
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-some_by_name = pytest.mark.parametrize("case", [pytest.param(c, id=c.name, marks=_seldom(c)) for c in CASES])
+cures = pytest.mark.parametrize("case", [pytest.param(c, id=c.name, marks=_unless(c, DAILY_CURES)) for c in CASES])
 
 
-@pytest.mark.parametrize("case", [_param(case, *_seldom(case)) for case in CASES])
+def test_the_daily_cases_are_known() -> None:
+    assert {case.name for case in CASES} >= DAILY | DAILY_CURES
+
+
+@pytest.mark.parametrize("case", [_param(case, *_unless(case, DAILY)) for case in CASES])
 def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
     launch = torchrun if case.name in LAUNCHED else forked
     _gets_its_verdict(case, launch(case.broken, case.ranks), tmp_path)
@@ -131,7 +150,7 @@ def _watched(case: Case, command: list[str], folder: Path) -> Run:
     )
 
 
-@some_by_name
+@cures
 def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
     _is_left_alone(forked(case.fixed, case.ranks), tmp_path)
 

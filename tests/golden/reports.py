@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
+from dataclasses import replace
+
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome, Retry
 from ddpdoctor.model.evidence import Gap, Source, SourceFile
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -60,6 +62,7 @@ def hang_certain(changed: bool = False) -> Report:
             "The call site train.py:72 is in the history of rank 0 alone",
         ),
         lint=(finding,),
+        retry=Retry.FAILS_AGAIN,
     )
     root = Site(TRAIN, 120, "<module>")
     return Report(
@@ -93,6 +96,12 @@ def hang_certain(changed: bool = False) -> Report:
         not_considered={"DD299": "needs nothing more"},
         code={TRAIN: SourceFile(TRAIN, TRAIN_TEXT, changed)},
     )
+
+
+def hang_on_two_nodes() -> Report:
+    """The same seen by the watchers of two nodes."""
+    report = hang_certain()
+    return replace(report, ranks=tuple(replace(one, host=f"node-{one.rank // 4}") for one in report.ranks))
 
 
 def hang_undecided() -> Report:
@@ -167,6 +176,7 @@ def crash() -> Report:
             '    return float(event["duration"])\n'
             "KeyError: 'duration' \x1b[31mred\x1b[0m \x07\n"
         ),
+        retry=Retry.FAILS_AGAIN,
     )
     return Report(
         outcome=Outcome.CRASH,
@@ -200,6 +210,7 @@ def slow() -> Report:
         fix="Do this work before init_process_group, or on all ranks, or raise the timeout.",
         locations=(work, barrier),
         evidence=("Rank 0 used 0.99 cores between two samples.",),
+        retry=Retry.FAILS_AGAIN,
     )
     return Report(
         outcome=Outcome.SLOW,
@@ -235,6 +246,7 @@ def healthy() -> Report:
 
 REPORTS = {
     "hang-certain": hang_certain(),
+    "hang-on-two-nodes": hang_on_two_nodes(),
     "hang-undecided": hang_undecided(),
     "hang-source-changed": hang_certain(changed=True),
     "crash": crash(),

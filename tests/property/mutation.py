@@ -134,8 +134,8 @@ def seeds() -> tuple[bytes, ...]:
 def mutated(data: bytes, others: tuple[bytes, ...], chance: random.Random) -> bytes:
     """The file after one to five accidents."""
     for _ in range(chance.randint(1, 5)):
-        data = chance.choice(_ACCIDENTS)(data, others, chance)
-    return data[: 1 << 20]
+        data = chance.choice(_ACCIDENTS)(data, others, chance)[: 1 << 20]
+    return data
 
 
 def _cut(data: bytes, _: tuple[bytes, ...], chance: random.Random) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -13,6 +13,7 @@ from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.report import Report
+from tests.property.renaming import renamed
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job
 
@@ -170,3 +171,20 @@ def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing])
     if any(doing.state == "R" for doing in ranks) and report.deadlock is Deadlock.PROVEN:
         # only ranks that do not need the working one may be proven stuck
         assert report.outcome is Outcome.HANG
+
+
+@given(ranks=st.lists(doings(), min_size=2, max_size=5), data=st.data())
+@settings(deadline=None, max_examples=300)
+def test_names_of_ranks_do_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
+    """Wherever a rank is named: in the groups' members, as peer of a message, as root of a broadcast."""
+    to = dict(enumerate(data.draw(st.permutations(range(len(ranks))))))
+    evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
+    before, after = examine(evidence), examine(renamed(evidence, to))
+    assert _verdict(after) == _verdict(before, to)
+
+
+def _verdict(report: Report, to: Mapping[int, int] | None = None) -> tuple[object, ...]:
+    """What it says, in the ranks' new names; diagnoses of equal confidence stand in no order that counts."""
+    named = to or {status.rank: status.rank for status in report.ranks}
+    found = ((shape(one), tuple(sorted(named[rank] for rank in one.culprits))) for one in report.diagnoses)
+    return report.outcome, report.deadlock, sorted(map(repr, found))

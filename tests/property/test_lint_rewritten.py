@@ -53,21 +53,29 @@ REWRITINGS: dict[str, Callable[[ast.Module], None]] = {"renamed": renamed, "turn
 #: Cases whose findings change: the rule, or the interpreter, reads a name or the way a statement is written.
 KNOWN = {
     "renamed": {
+        "DD110: texts that each rank pads to its longest",
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
         "DD116: a barrier in finally",
+        "DD118: the root sends a list without a name, the others read theirs",
+        "DD123: available is not initialised",
+        "DD128: a group for each epoch",
+        "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
         "DD144: one node by condition",
         "DD145: chosen by version",
+        "DD161: a dtype, a memory format, or wrapped only sometimes",
         "DD171: rank 0 goes first, and the others find the file",
         "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
+        "DD173: what was never on a GPU",
         "DD174: the first node only",
         "DD175: a global that may be something else",
         "DD191: both names, by version",
     },
     "turned": {
+        "DD142: a first collective where there are GPUs",
         "DD143: refused where a rank is not its local rank",
         "DD123: always made",
         "DD123: created wherever there is none",
@@ -81,10 +89,6 @@ KNOWN = {
         "DD114: a decorator that lets the first rank alone run it, with barriers switched off",
         "DD123: a flag decides about the group, nothing about the barrier",
         "DD123: a model wrapped in any case, in a class",
-        "DD128: a barrier in every step of a trainer",
-        "DD128: a barrier in every step",
-        "DD128: a group in every step, behind a helper",
-        "DD128: a group in forward",
     },
 }
 

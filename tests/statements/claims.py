@@ -622,6 +622,7 @@ TYPES: Mapping[str, Type] = {
     "group": Type(GROUP, group),
     "delivered": Type(_INT, _counted(lambda c: {loader.delivered for loader in c.loaders})),
     "stops": Type(_INT, _counted(lambda c: {loader.stops for loader in c.loaders})),
+    "length": Type(_INT, _counted(lambda c: {loader.length for loader in c.loaders})),
     "batches": Type(_INT, _counted(lambda c: c.delivered)),
     "forwards": Type(_INT, _counted(lambda c: c.forwards)),
     "no_sync": Type(_INT, _counted(lambda c: c.forwards_no_sync)),

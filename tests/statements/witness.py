@@ -72,13 +72,14 @@ class Witness:
         return frozenset(map(place_of, found))
 
     def times(self, rank: int, kind: EventKind, op: str, place: Place) -> int:
-        """How often its history has such an entry."""
-        return sum(
-            event.kind is kind
-            and (kind is not EventKind.CALL or (event.call is not None and event.call.op == op))
-            and place in {place_of(site) for site in (event.site, *event.path) if site}
+        """How often its history has such an entry: made by the line itself, or else on the way from it."""
+        alike = [
+            event
             for event in self.events(rank)
-        )
+            if event.kind is kind and (kind is not EventKind.CALL or (event.call is not None and event.call.op == op))
+        ]
+        own = sum(event.site is not None and place_of(event.site) == place for event in alike)
+        return own or sum(place in {place_of(site) for site in event.path if site} for event in alike)
 
     def events(self, rank: int) -> tuple[Event, ...]:
         seen = self.of(rank)

@@ -2,7 +2,8 @@
 
 ## What
 The versions of torch, NCCL and the NVIDIA driver are not known to hang or fail together: the driver is new enough for
-the CUDA that torch was built with, NCCL is the one that torch asks for, and no version has a known hang.
+the CUDA that torch was built with, NCCL is the one that torch asks for, and no version has a known hang. With `--meet`:
+all nodes have the same torch and the same NCCL.
 
 ## Why it matters
 These faults look like faults of the program: a collective never ends on all ranks.
@@ -23,14 +24,42 @@ https://github.com/NVIDIA/nccl/issues/992 https://github.com/pytorch/pytorch/pul
 from __future__ import annotations
 
 from ddpdoctor.checkup.check import Check
-from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown, warning
+from ddpdoctor.checkup.judgement import Judgement, State, ok, problem, unknown, warning
 from ddpdoctor.checkup.known_bad_versions import BAD_NCCL, DRIVERS
 from ddpdoctor.checkup.machine import Machine
+
+#: characters of a list of nodes
+_LONGEST = 300
 
 CHECK = Check("DD308", "versions-known-to-work")
 
 
 def judge(machine: Machine) -> Judgement:
+    """What is wrong with this node's versions, or else how the nodes' versions differ."""
+    own = _own(machine)
+    unlike = _unlike(machine) if own.state in (State.OK, State.UNKNOWN) else None
+    return unlike or own
+
+
+def _unlike(machine: Machine) -> Judgement | None:
+    peers = machine.meeting.peers if machine.meeting else ()
+    for what, versions in (("torch", [p.torch for p in peers]), ("NCCL", [p.nccl for p in peers])):
+        if len(set(versions)) > 1:
+            listed = ", ".join(
+                f"{peer.host}: {version or 'none'}" for peer, version in zip(peers, versions, strict=True)
+            )
+            return warning(
+                f"the nodes differ in {what}: {_cut(listed)}",
+                "python -m pip list 2>/dev/null | grep -E '^(torch|nvidia-nccl)'",
+            )
+    return None
+
+
+def _cut(listed: str) -> str:
+    return listed if len(listed) <= _LONGEST else f"{listed[:_LONGEST]}..."
+
+
+def _own(machine: Machine) -> Judgement:
     torch = machine.torch
     if torch is None:
         return unknown("no torch was found")

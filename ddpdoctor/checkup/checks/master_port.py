@@ -28,8 +28,7 @@ def judge(machine: Machine) -> Judgement:
     port = machine.launch.master_port
     if port is None or machine.listening is None:
         return unknown("the command names no port: not applicable" if port is None else "the ports cannot be asked")
-    ours = {address for addresses in machine.interfaces.values() for address in addresses}
-    if machine.master and machine.master.answers and not ours & set(machine.master.answers):
+    if machine.master and not machine.is_master:
         return ok(f"the master at {machine.master.asked} is another node; its port {port} was not tried")
     if port in machine.listening:
         return problem(f"somebody listens on port {port} already", f"ss -ltnp 'sport = :{port}'")

@@ -12,13 +12,16 @@ exceeds its timeout and looks like a hang.
 Write the nodes' names and addresses into /etc/hosts, or mend the resolver.
 
 ## When it is wrong
-The check asks for this node alone. No name for an address is in order as long as the answer comes fast.
+The check asks for this node alone; with `--meet` each node tells how long its own took. No name for an address is in
+order as long as the answer comes fast.
 
 ## References
 https://github.com/pytorch/pytorch/issues/159007 https://github.com/pytorch/pytorch/pull/159596
 """
 
 from __future__ import annotations
+
+import shlex
 
 from ddpdoctor.checkup.check import Check
 from ddpdoctor.checkup.judgement import Judgement, ok, problem, unknown, warning
@@ -45,4 +48,9 @@ def judge(machine: Machine) -> Judgement:
             f"this node's own name {machine.own_name.asked} cannot be resolved",
             f"getent hosts {machine.own_name.asked}",
         )
+    peers = machine.meeting.peers if machine.meeting else ()
+    for peer in peers:
+        if (peer.reverse_dns or 0) >= _SLOW:
+            took = f"the resolver of {peer.host} took {peer.reverse_dns:.1f} s for that node's own name"
+            return warning(took, f"ssh {shlex.quote(peer.host)} ddpdoctor check")
     return ok(f"the resolver answers in {slowest.seconds:.2f} s")

@@ -9,6 +9,7 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
+from ddpdoctor.program.text import text_of
 
 
 def lock_taken(program: Program, site: Site) -> str:
@@ -16,9 +17,9 @@ def lock_taken(program: Program, site: Site) -> str:
     for node in enclosing.around(program, site):
         if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
             named = [item.context_expr for item in node.items if last_name(item.context_expr)]
-            return ast.unparse(named[0]) if len(named) == 1 else ""
+            return text_of(named[0]) if len(named) == 1 else ""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
-            return ast.unparse(node.func.value)
+            return text_of(node.func.value)
     return ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames
-from ddpdoctor.model import torch_internals
+from ddpdoctor.model import supervisors, torch_internals
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EndKind, Raised
 from ddpdoctor.model.ranks import Rank
@@ -112,17 +112,28 @@ def _lives(rank: RankEvidence) -> bool:
 
 def find_failures(evidence: Evidence) -> tuple[Failure, ...]:
     """Every rank that failed, first failure first; victims after the ranks with a failure of their own."""
-    now = evidence.timing.collected
-    dying = [rank for rank in evidence.ranks if not is_masked(rank, now)]
-    found = [failure for rank in dying if (failure := _failure(rank))]
-    if any(map(_lives, evidence.ranks)) or (found and all(failure.victim for failure in found)):
-        found += [failure for rank in dying if (failure := _gone(rank))]
-    judged = [replace(failure, victim=failure.victim or _ended_by_launcher(evidence, failure)) for failure in found]
+    judged = _ended_ranks(evidence)
     for look_deeper in (_all_uncovered, _with_hidden, _first_to_blame):
         if judged and all(failure.victim for failure in judged):
             judged = look_deeper(evidence, judged)
     judged = _from_outside(evidence, judged)
     return tuple(sorted(judged, key=lambda failure: (failure.victim, failure.time, failure.rank)))
+
+
+def _ended_ranks(evidence: Evidence) -> list[Failure]:
+    """The ranks that ended with a failure or for one. Nobody where their framework ended all after their work."""
+    dying = [rank for rank in evidence.ranks if not is_masked(rank, evidence.timing.collected)]
+    found = [failure for failure in map(_failure, dying) if failure]
+    if any(map(_lives, evidence.ranks)) or (found and all(failure.victim for failure in found)):
+        found += [failure for failure in map(_gone, dying) if failure]
+    dismissed = {rank.rank for rank in filter(_dismissed, dying)}
+    if {failure.rank for failure in found} <= dismissed:
+        return []
+    return [replace(one, victim=_is_victim(evidence, one) or one.rank in dismissed) for one in found]
+
+
+def _is_victim(evidence: Evidence, failure: Failure) -> bool:
+    return failure.victim or _ended_by_launcher(evidence, failure)
 
 
 def _from_outside(evidence: Evidence, judged: list[Failure]) -> list[Failure]:
@@ -210,6 +221,15 @@ def _failure(rank: RankEvidence) -> Failure | None:
     if rank.exit is not None and rank.exit.status:
         return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
     return None
+
+
+def _dismissed(rank: RankEvidence) -> bool:
+    """Whether a framework's own process ended it, which native code in the rank does: nothing of Python's took part."""
+    page = rank.page
+    if page is None or page.ending is not None or page.leaving is not None or page.pending or rank.fatal:
+        return False
+    files = [frame.file for event in page.events[-1:] for frame in event.path]
+    return rank.exit is not None and supervisors.ended(rank.exit.status, files)
 
 
 def exit_site(rank: RankEvidence) -> Site | None:

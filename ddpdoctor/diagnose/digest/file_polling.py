@@ -9,6 +9,7 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
+from ddpdoctor.program.text import text_of
 
 #: functions and methods that tell whether a file exists
 _CHECKS = frozenset({"exists", "lexists", "isfile", "is_file", "isdir", "is_dir", "islink", "is_symlink", "access"})
@@ -33,7 +34,7 @@ def polled_file(program: Program, site: Site) -> Poll | None:
     if loop is None or tree is None or not _sleeps(loop, site.line):
         return None
     found = _check(loop.test, negated=False) if isinstance(loop, ast.While) else None
-    return Poll(ast.unparse(found[0]), found[1]) if found else _checked_inside(loop)
+    return Poll(text_of(found[0]), found[1]) if found else _checked_inside(loop)
 
 
 def _checked_inside(loop: ast.While | ast.For) -> Poll | None:
@@ -41,10 +42,10 @@ def _checked_inside(loop: ast.While | ast.For) -> Poll | None:
     for node in walk(loop):
         claim = _claim(node) if isinstance(node, ast.Try) else None
         if claim is not None:
-            return Poll(ast.unparse(claim), True)
+            return Poll(text_of(claim), True)
         found = _check(node.test, negated=True) if isinstance(node, ast.If) and _leaves(node) else None
         if found:
-            return Poll(ast.unparse(found[0]), found[1])
+            return Poll(text_of(found[0]), found[1])
     return None
 
 

@@ -41,10 +41,13 @@ def _moved(evidence: Evidence, rank: Rank) -> bool:
     return seen is not None and seen.motion is not None and seen.motion.page_moved is Observed.YES
 
 
-def deadlock(outcome: Outcome, graph: WaitGraph) -> Deadlock:
+def deadlock(evidence: Evidence, outcome: Outcome, graph: WaitGraph) -> Deadlock:
+    """Ranks that nobody saw may be at work: then nothing is suspected."""
     if outcome is not Outcome.HANG:
         return Deadlock.NO
-    return Deadlock.PROVEN if graph.stuck else Deadlock.SUSPECTED
+    if graph.stuck:
+        return Deadlock.PROVEN
+    return Deadlock.NO if evidence.unseen() else Deadlock.SUSPECTED
 
 
 def cap_of_histories(

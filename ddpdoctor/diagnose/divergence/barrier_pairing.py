@@ -14,7 +14,7 @@ from ddpdoctor.diagnose.facts import Facts
 
 def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, HistoryStep] | None:
     """The first two barriers that paired although called from different places: the odd ranks' and the others'."""
-    left, right = facts.histories.get(divergence.odd.members[0]), facts.histories.get(divergence.reference.members[0])
+    left, right = map(facts.histories.get, divergence.compared.pair)
     if left is None or right is None or left.truncated or right.truncated:
         return None
     sides = [[step for step in side if step.collective] for side in histories.shared(left, right)]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import walk
 
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _ROUND = frozenset({EventKind.NEXT, EventKind.OPTIMIZER_STEP})
@@ -103,7 +106,9 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
     before = divergence.diff.before
     if before is None or before.kind is not EventKind.BACKWARD:
         return None
-    if any(point.kind is BranchKind.CONDITION for point in divergence.branch_points):
+    if any(
+        point.kind is BranchKind.CONDITION and not _in_generator(facts, point) for point in divergence.branch_points
+    ):
         return None
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
@@ -114,6 +119,12 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
         if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
             return more, ranks, rest
     return None
+
+
+def _in_generator(facts: Facts, point: BranchPoint) -> bool:
+    """Whether a condition is that of a generator: it decides what a loop gets, and so is how the batch was split."""
+    function = enclosing.function_around(facts.program, point.site)
+    return function is not None and any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in walk(function))
 
 
 def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ddpdoctor.diagnose.conditions import RankCondition, own_conditions, rank_condition
+from ddpdoctor.diagnose.conditions import RankCondition, own_conditions, rank_condition, wrapper_condition
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
@@ -21,10 +21,15 @@ def condition_of(facts: Facts, site: Site, odd: RankSet, reference: RankSet) -> 
 
     Callers are known while the odd rank is still in the call; callers that the other ranks are in too decide nothing.
     """
-    found = (
-        rank_condition(facts, place, callers, odd, reference) for place, callers in _led(facts, site, odd, reference)
-    )
-    return next((condition for condition in found if condition), None)
+    called = None
+    for place, callers in _led(facts, site, odd, reference):
+        # of a library only what it wraps around a function of the job: what else it asks of the rank is its own affair
+        wraps = called is not None and not facts.is_library(called.file)
+        found = (wrapper_condition if wraps else rank_condition)(facts, place, callers, odd, reference)
+        if found:
+            return found
+        called = place
+    return None
 
 
 def decided_by(facts: Facts, site: Site, odd: RankSet, reference: RankSet, *, both: bool) -> tuple[BranchPoint, ...]:

@@ -90,11 +90,10 @@ def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tupl
         before.site,
         odd_next.site,
         reference_next.site,
-        *facts.stack(odd.members[0]),
-        *facts.stack(reference.members[0]),
+        *itertools.chain(*map(facts.stack, compared.pair)),
     ]
     graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)), ran)
-    left, right = facts.histories.get(odd.members[0]), facts.histories.get(reference.members[0])
+    left, right = map(facts.histories.get, compared.pair)
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
     callers = _callers(facts, graph, odd, odd_next.site)
@@ -132,7 +131,7 @@ def against_itself(
     """The branch points at which one rank left the way that it used to go."""
     ranks = RankSet.of([rank])
     diff = HistoryDiff(before, (now,), (usual,), rejoined=False)
-    return branch_points(facts, Comparison(ranks, ranks, diff), ranks)
+    return branch_points(facts, Comparison(ranks, ranks, diff, (rank, rank)), ranks)
 
 
 def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tuple[frozenset[int], ...]:
@@ -222,7 +221,7 @@ def leads_on(facts: Facts, compared: Comparison) -> bool:
     )
     if odd_next is None or reference_next is None or not (odd_next.site and reference_next.site):
         return False
-    sites = [odd_next.site, reference_next.site, *facts.stack(odd.members[0]), *facts.stack(reference.members[0])]
+    sites = [odd_next.site, reference_next.site, *itertools.chain(*map(facts.stack, compared.pair))]
     graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)))
     if graph is None:
         return False
@@ -257,7 +256,7 @@ def goes_through_all(facts: Facts, compared: Comparison) -> bool:
     Then each side's next call is the one that the other is in: the order differs, and nothing is missing.
     """
     ours, theirs = compared.odd_next, compared.reference_next
-    stacks = facts.stack(compared.odd.members[0]), facts.stack(compared.reference.members[0])
+    stacks = tuple(map(facts.stack, compared.pair))
     if ours is None or theirs is None or ours.site is None or ours.site != theirs.site or stacks[0] != stacks[1]:
         return False
     graph = _graph(facts, tuple(dict.fromkeys(frame.file for frame in stacks[0])))

@@ -1,4 +1,4 @@
-"""The `return` by which a function that ended early left the loop of its last recorded step."""
+"""Where a function that ended early left the loop of its last recorded step: a `return`, or the loop itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
@@ -19,6 +19,19 @@ def early_return(facts: Facts, rank: Rank) -> Site | None:
     path = history.steps[-1].path if history and history.steps else ()
     found = [site for frame in path if not facts.is_library(frame.file) for site in _returns(facts, frame)]
     return found[0] if len(found) == 1 else None
+
+
+def left_loop(facts: Facts, rank: Rank, others: RankSet) -> Site | None:
+    """The head of the loop around the rank's last step if one of the others is still in that loop; else None."""
+    history = facts.histories.get(rank)
+    path = history.steps[-1].path if history and history.steps else ()
+    own = next((frame for frame in path if not facts.is_library(frame.file)), None)
+    loop = enclosing.enclosing_loop(facts.program, own) if own else None
+    if own is None or loop is None:
+        return None
+    inside = (frame for other in others for frame in facts.stack(other))
+    here = any(frame.file == own.file and frame.line in loop for frame in inside)
+    return replace(own, line=loop.first) if here else None
 
 
 def _returns(facts: Facts, frame: Site) -> Iterator[Site]:

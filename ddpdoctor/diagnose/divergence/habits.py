@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
@@ -31,11 +31,13 @@ def left_partners(facts: Facts) -> tuple[HistorySplit, ...]:
     found = []
     for rank in sorted(_awaited(facts).keys() & set(facts.waiting)) if not facts.splits else ():
         others = RankSet.of(one for one in facts.waiting if one != rank)
-        side = Comparison(RankSet.of([rank]), others, HistoryDiff(None, (), (), rejoined=False))
-        if own := _left_its_partner(facts, side) if others else None:
-            waits = next(one for one in _awaited(facts)[rank] if one in others)
+        waits = next((one for one in _awaited(facts)[rank] if one in others), None)
+        if waits is None:
+            continue
+        side = Comparison(RankSet.of([rank]), others, HistoryDiff(None, (), (), rejoined=False), (rank, waits))
+        if own := _left_its_partner(facts, side):
             diff = HistoryDiff(own.before, own.diff.left, (_messages(facts, waits)[-1][0],), rejoined=False)
-            found.append(HistorySplit(own.odd, own.reference, (diff,), minority=len(others) > 1))
+            found.append(HistorySplit(own.odd, own.reference, (diff,), own.pair, minority=len(others) > 1))
     return tuple(found) if len(found) == 1 else ()
 
 
@@ -49,7 +51,7 @@ def left_own_way(facts: Facts, compared: Comparison) -> tuple[Comparison, Compar
         return None
     side, own = found[0]
     parted = HistoryDiff(own.before, own.diff.left, side.diff.right, rejoined=False)
-    return Comparison(side.odd, side.reference, parted), own
+    return replace(side, diff=parted), own
 
 
 def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
@@ -66,7 +68,7 @@ def _left_its_partner(facts: Facts, side: Comparison) -> Comparison | None:
     known = any(step == now for one in earlier for step, _ in one)
     if not begins or known or peer not in side.reference or not now.collective:
         return None
-    return Comparison(side.odd, side.reference, HistoryDiff(earlier[-1][-1][0], (now,), (usual,), rejoined=False))
+    return replace(side, diff=HistoryDiff(earlier[-1][-1][0], (now,), (usual,), rejoined=False))
 
 
 @kept
@@ -81,7 +83,7 @@ def _awaited(facts: Facts) -> Mapping[Rank, list[Rank]]:
 
 
 def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
-    mine, theirs = facts.histories.get(side.odd.members[0]), facts.histories.get(side.reference.members[0])
+    mine, theirs = map(facts.histories.get, side.pair)
     ours, other = _first_collective(side.diff.left), _first_collective(side.diff.right)
     if mine is None or theirs is None or ours is None or other is None:
         return None
@@ -100,14 +102,14 @@ def _against_own_round(facts: Facts, side: Comparison) -> Comparison | None:
     if expected is None or expected.issued != other.issued:
         return None
     diff = HistoryDiff(steps[start + same - 1], now[same:], usual[same:], rejoined=False)
-    return Comparison(side.odd, side.reference, diff)
+    return replace(side, diff=diff)
 
 
 def left_out(facts: Facts, compared: Comparison) -> bool:
     """Whether the reference ranks went past the odd ranks' next step: in all earlier rounds both sides did it at this
     point, and what the reference ranks do now came later in the round.
     """
-    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    left, right = map(facts.histories.get, compared.pair)
     if left is None or right is None or compared.diff.rejoined:
         return False
     ours, _ = histories.shared(left, right)

@@ -23,6 +23,7 @@ from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
 
 Frames = tuple[Site, ...]
@@ -83,18 +84,26 @@ def _returned(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPo
     """The call of a library from which the odd ranks have returned, while it goes on for the others and their data had
     not ended: something that it tests told it to stop.
     """
-    before, now, following = compared.before, compared.odd_next, compared.reference_next
-    if before is None or now is None or following is None or now.kind is not EventKind.CALL:
-        return ()
-    if where in now.path or where not in following.path or not _loops_below(facts, following, where):
-        return ()
-    history = facts.histories.get(compared.odd.members[0])
-    # without a batch of the loop on record, its end would not be on record either
-    if history is None or not any(one.kind is EventKind.NEXT and where in one.path for one in history.steps):
+    before, following = compared.before, compared.reference_next
+    if before is None or following is None or not has_returned(facts, compared):
         return ()
     stops = [*_exits(facts, before, where), *_exits(facts, following, where)]
     told = {p.place: p for one in stops for p in stop_flags.told_by_job(facts, one, leaves=True)}
     return tuple(told.values()) or (BranchPoint(BranchKind.RETURN, EdgeKind.END, where, facts.statement(where)),)
+
+
+def has_returned(facts: Facts, compared: Comparison) -> bool:
+    """Whether the odd ranks' call comes after a call of a library in whose loop the others still are."""
+    now, following = compared.odd_next, compared.reference_next
+    where = fork(compared.before, now, following)
+    if where is None or now is None or following is None or facts.is_library(where.file):
+        return False
+    if now.kind is not EventKind.CALL or where in now.path or where not in following.path:
+        return False
+    history = facts.histories.get(compared.pair[0])
+    # without a batch of the loop on record, its end would not be on record either
+    batches = history is not None and any(one.kind is EventKind.NEXT and where in one.path for one in history.steps)
+    return batches and _loops_below(facts, following, where)
 
 
 def _caught_above(facts: Facts, compared: Comparison, where: Site) -> tuple[BranchPoint, ...]:
@@ -160,8 +169,9 @@ def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPo
     found = []
     for frame in step.path if step else ():
         around = enclosing.around(facts.program, frame) if facts.is_library(frame.file) else ()
-        heads = [node for loop in around if isinstance(loop, enclosing.LOOPS) for node in walk(loop)]
-        for node in heads:
+        loops = [loop for loop in around if isinstance(loop, enclosing.LOOPS)]
+        asked = [method.node for loop in loops if isinstance(loop, ast.While) for method in _asked(facts, frame, loop)]
+        for node in (node for part in (*loops, *asked) for node in walk(part)):
             if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Break, ast.Return, ast.Raise)):
                 site = replace(frame, line=node.lineno)
                 found.append(BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)))
@@ -170,11 +180,19 @@ def _exits(facts: Facts, step: HistoryStep | None, where: Site) -> list[BranchPo
     return found
 
 
+def _asked(facts: Facts, frame: Site, loop: ast.While) -> list[FunctionInfo]:
+    """The methods and properties of the loop's own class that its test asks: `done` of `while not self.done`."""
+    module = facts.program.module(frame.file)
+    owners = [one for one in module.classes if loop in walk(one.node)] if module is not None else []
+    names = {node.attr for node in walk(loop.test) if isinstance(node, ast.Attribute)}
+    return [method for owner in owners for name, method in owner.methods.items() if name in names]
+
+
 @kept
 def branch_points(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """All possible branch points in the functions on the three paths, in the job's and in libraries' files."""
     before, odd_next, reference_next = compared.before, compared.odd_next, compared.reference_next
-    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    left, right = map(facts.histories.get, compared.pair)
     if before is None or odd_next is None or reference_next is None or left is None or right is None:
         return ()
     graph = _graph(facts, (before.path, odd_next.path, reference_next.path))

@@ -284,9 +284,9 @@ def _round_pattern(
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
-    skips_forward = odd_next.kind in (EventKind.NEXT, EventKind.STOP_ITERATION)
-    if reference_next.kind is EventKind.FORWARD and skips_forward and before and before.kind is EventKind.NEXT:
-        return Pattern.SKIPPED
+    if reference_next.kind is EventKind.FORWARD and before and before.kind is EventKind.NEXT:
+        elsewhere = odd_next.kind is not EventKind.FORWARD and _goes_on(facts, compared, odd_next)
+        return Pattern.SKIPPED if elsewhere else None
     return None
 
 
@@ -323,18 +323,18 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     """
     if step.kind in _NEW_ROUND:
         return True
-    history = facts.histories.get(compared.reference.members[0])
+    history = facts.histories.get(compared.pair[1])
     later = history is not None and _follows(history, compared.reference_next, step)
     return later and bool(control_flow_diff.branch_points(facts, compared))
 
 
-def _follows(history: History, backward: HistoryStep | None, step: HistoryStep) -> bool:
-    """Whether in an earlier round the step came after that backward, and before the next batch or forward."""
+def _follows(history: History, left_out: HistoryStep | None, step: HistoryStep) -> bool:
+    """Whether in an earlier round the step came after that forward or backward, before the next batch or forward."""
     waits = False
     for one in history.steps:
         if waits and one == step:
             return True
-        waits = one == backward or (waits and one.kind not in _NEW_ROUND)
+        waits = one == left_out or (waits and one.kind not in _NEW_ROUND)
     return False
 
 
@@ -394,9 +394,10 @@ def _call_against_call(
         return Pattern.UNCLEAR
     conditional = _on_rank(facts, compared, odd_next.site)
     if theirs:
-        left = not conditional and left_loop(facts, compared)[0] is RelativePosition.OUTSIDE
-        return Pattern.LEFT_LOOP if left else Pattern.EXTRA_CALL
-    if both_ways(facts, odd_next, reference_next) or shares_loop(facts, odd.members[0], reference.members[0]):
+        behind = left_loop(facts, compared)[0] is RelativePosition.OUTSIDE
+        left = behind or library_paths.has_returned(facts, compared)
+        return Pattern.LEFT_LOOP if left and not conditional else Pattern.EXTRA_CALL
+    if both_ways(facts, odd_next, reference_next) or shares_loop(facts, *compared.pair):
         return Pattern.ORDER
     if conditional and not _on_rank(facts, compared.mirrored(), reference_next.site):
         return Pattern.EXTRA_CALL
@@ -429,7 +430,7 @@ def _goes_round(facts: Facts, compared: Comparison) -> bool:
     """Whether the reference ranks do once more what both did just before, one operation or two, and the odd ranks
     something else: a loop that had fewer rounds for them, and no other order.
     """
-    left, right = (facts.histories.get(side.members[0]) for side in (compared.odd, compared.reference))
+    left, right = map(facts.histories.get, compared.pair)
     steps = (compared.odd_next, compared.reference_next)
     # modules of a sharded model gather one after the other: that is no loop, even if one line runs them
     if left is None or right is None or compared.diff.rejoined or all(map(is_forward, steps)):

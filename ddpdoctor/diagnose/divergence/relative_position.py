@@ -49,7 +49,7 @@ def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, Sou
     Having returned from the others' function counts only if the odd ranks were in that loop just before: not after
     their data ended, and not if they never did what the others do there.
     """
-    where, loop = position_of(facts, compared.odd.members[0], compared.reference.members[0])
+    where, loop = position_of(facts, *compared.pair)
     reference_next, before = compared.reference_next, compared.before
     was_in = reference_next is not None and made_by(facts, reference_next, compared.odd)
     if where is RelativePosition.OUTSIDE and not was_in:

@@ -36,6 +36,7 @@ from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest.exceptions import retry_of
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.divergence import except_clauses, patterns
 from ddpdoctor.diagnose.divergence.patterns import Divergence
@@ -90,6 +91,7 @@ def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSy
         ),
         evidence=(f"rank {rank}: {facts.state(rank).label}",),
         traceback=thread.raised.traceback,
+        retry=retry_of(thread.raised),
     )
 
 
@@ -134,6 +136,7 @@ def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
         ),
         evidence=(*_in_time(facts, first), f"rank {first.rank}: {facts.state(first.rank).label}"),
         traceback=raised.traceback if raised else "",
+        retry=retry_of(raised),
     )
 
 

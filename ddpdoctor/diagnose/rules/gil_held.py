@@ -13,11 +13,16 @@ collective.
 ## Fix
 Release the lock around blocking native calls (ctypes.CDLL, Py_BEGIN_ALLOW_THREADS, pybind11's gil_scoped_release).
 
+At the end of a program it may be torch's own: with gloo, a model in DDP that goes while gloo's thread lets go of the
+last backward joins that thread with the lock held, and the thread needs the lock (seen with torch 2.13 in one of about
+ten ends of a small job). A `dist.barrier()` after the last step, before the model goes, avoids it.
+
 ## When it is wrong
 The heartbeat of the probe also needs the lock. A machine so busy that a thread does not run for seconds looks the same.
 
 ## References
 https://github.com/pytorch/pytorch/issues/117312 https://github.com/hiyouga/LlamaFactory/issues/6964
+https://github.com/pytorch/pytorch/issues/56297 https://github.com/pytorch/pytorch/pull/173568
 """
 
 from __future__ import annotations

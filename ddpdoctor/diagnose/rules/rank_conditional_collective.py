@@ -129,6 +129,13 @@ def _summary(divergence: Divergence, op: str, site: Site) -> str:
 
 
 def _fix(facts: Facts, op: str, site: Site, condition: RankCondition | None) -> str:
+    if condition and facts.is_library(condition.place.file):
+        # the wrapper of a decorator: what is to be changed is what it is put around
+        line = wording.place(replace(condition.place, line=condition.span.first))
+        return (
+            f"Let all ranks run `{site.function.rpartition('.')[2]}` ({wording.place(site)}), which communicates: a "
+            f"wrapper around it lets only some, by `{condition.span.text}` ({line})."
+        )
     if condition:
         line = wording.place(replace(condition.place, line=condition.span.first))
         call = _in_the_source(facts, op, condition.place)

@@ -32,6 +32,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_DIED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest.exceptions import retry_of
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.digest.outcome import cap_of_death, weaker
 from ddpdoctor.diagnose.divergence import patterns
@@ -70,10 +71,16 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
     together = RankSet.of(one.rank for one in facts.failures if one.outside and one.status == first.status)
     who = wording.ranks(together)
     were = wording.verb(together, "was", "were")
+    unseen = evidence.unseen()
     why = f"No rank failed by itself: {name} ended {who}, and its sender is not known."
     if passed_on:
         summary = f"the job was ended from outside: `watch` was sent {name}"
         why = f"No rank failed before: `watch` passed {name} on to the job, and what ended after it is a consequence."
+    elif told and unseen:
+        summary = f"the launcher sent {name} to {who}; nothing is known about {wording.ranks(unseen)}"
+        why = (
+            "A launcher does so when somebody ends it, and when it has lost another node: a rank may have failed there."
+        )
     elif told:
         summary = f"the job was ended from outside: its launcher sent {name} to {who}, and no rank had failed before"
         why = "No rank failed by itself: somebody told the launcher to end, or it lost another node."
@@ -82,7 +89,7 @@ def _from_outside(facts: Facts, first: Failure) -> Diagnosis:
     return diagnosis(
         RANK_DIED,
         facts.waiting,
-        confidence=Confidence.LIKELY,
+        confidence=Confidence.POSSIBLE if unseen else Confidence.LIKELY,
         summary=summary,
         why=why,
         fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix_outside(number),
@@ -100,6 +107,11 @@ _FIX_MEMORY = (
 def _killed_for_memory(facts: Facts, first: Failure) -> bool:
     """Whether it got SIGKILL, and the kernel has killed some process of this machine for memory since the start."""
     return first.status == -signal.SIGKILL and facts.evidence.memory_kills > 0
+
+
+def _memory_limit(facts: Facts, first: Failure) -> str:
+    limit = " The kernel kills processes for memory here: a memory limit is the likely cause, and no line of the job."
+    return limit if _killed_for_memory(facts, first) else ""
 
 
 def _fix_outside(number: int) -> str:
@@ -202,11 +214,12 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
         blame=blamed,
         culprits=culprit,
         summary=_summary(first, culprit, site),
-        why=_why(first, culprit, victims, facts.waiting - culprit),
+        why=_why(first, culprit, victims, facts.waiting - culprit) + _memory_limit(facts, first),
         fix=_FIX_MEMORY if _killed_for_memory(facts, first) else _fix(first, culprit),
         locations=(*locations, *facts.locations_of(rank for rank in others if rank in facts.waiting)),
         evidence=tuple(_evidence(facts, first)),
         traceback=first.raised.traceback if first.raised else "",
+        retry=retry_of(first.raised),
     )
 
 

@@ -30,7 +30,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_FINISHED_EARLY
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
-from ddpdoctor.diagnose.divergence.early_returns import early_return
+from ddpdoctor.diagnose.divergence.early_returns import early_return, left_loop
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.progress import EventKind
@@ -101,7 +101,8 @@ def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
 def _locations(facts: Facts, culprits: RankSet, left: RankSet) -> tuple[Location, ...]:
     ended = [(rank, facts.state(rank).site) for rank in culprits if facts.state(rank).activity is Activity.EXITED]
     last = tuple(facts.location([rank], site) for rank, site in ended if site)
-    returns = tuple(facts.location([rank], site) for rank, _ in ended if (site := early_return(facts, rank)))
+    ways = ((rank, early_return(facts, rank) or left_loop(facts, rank, left)) for rank, _ in ended)
+    returns = tuple(facts.location([rank], site) for rank, site in ways if site)
     if any(facts.state(rank).returned for rank in culprits):
         return (*returns, *last, *facts.locations_of(left))
     return (*returns, *facts.locations_of(left), *last)

@@ -40,7 +40,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     inside = RankSet.of(
         rank for rank in facts.waiting if (wait := facts.wait(rank)) and wait.op == "init_process_group"
     )
-    absent = RankSet.of(facts.states) - facts.waiting
+    # of ranks that nobody saw nothing is known, unless those that wait say that these are missing
+    known = facts.evidence.seen() | facts.graph.targets(inside)
+    absent = RankSet.of(rank for rank in facts.states if rank in known) - facts.waiting
     missing = RankSet.of(rank for rank in absent if not _initialised(facts, rank))
     if inside and missing:
         yield _diagnosis(facts, inside, missing)

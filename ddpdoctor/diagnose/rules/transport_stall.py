@@ -20,7 +20,8 @@ report omits what the evidence excludes: on one machine InfiniBand is not involv
 ## When it is wrong
 A very large operation or a very slow network looks the same for a while; no rank is blamed. On GPUs, a computation on
 one of them that never ends looks the same too, and only the GPUs themselves could show it; there the diagnosis is
-`possible`.
+`possible`. If another group of these ranks has an operation that was issued and has not finished, this is not reported
+(DD272).
 
 ## References
 https://github.com/pytorch/pytorch/issues/1637 https://github.com/NVIDIA/nccl/issues/426
@@ -31,45 +32,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.blocked.met_operations import met
 from ddpdoctor.diagnose.codes import TRANSPORT_STALL
 from ddpdoctor.diagnose.diagnosis import diagnosis
-from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import transport
-from ddpdoctor.model.collectives import COLLECTIVE
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.observed import Observed
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    if facts.outcome is not Outcome.HANG or facts.splits:
-        return
-    waits = [wait for rank in facts.waiting if (wait := facts.wait(rank))]
-    if len(waits) == len(facts.states) and _all_in_one(waits) and _all_seen(facts):
-        yield _diagnosis(facts, waits)
+    found = met(facts)
+    # with another group's operation open as well, the ranks' devices may hold each other up (DD272)
+    if found is not None and not found.beside:
+        yield _diagnosis(facts, found.waits)
 
 
-def _all_in_one(waits: list[Wait]) -> bool:
-    """The same operation at the same place of the same group, entered by all of its members."""
-    first = waits[0]
-    if first.group is None or first.seq is None or first.kind not in COLLECTIVE:
-        return False
-    same = {(operations.family(wait.op), wait.group, wait.seq, wait.root) for wait in waits}
-    members = RankSet.of(wait.rank for wait in waits) == RankSet.of(first.group.members)
-    return len(same) == 1 and members and not any(wait.targets or wait.mismatched for wait in waits)
-
-
-def _all_seen(facts: Facts) -> bool:
-    """Two samples of every rank without progress, and every rank's own recorder."""
-    return all(
-        seen.recorder is not None and seen.motion is not None and seen.motion.page_moved is Observed.NO
-        for seen in facts.evidence.ranks
-    )
-
-
-def _diagnosis(facts: Facts, waits: list[Wait]) -> Diagnosis:
+def _diagnosis(facts: Facts, waits: tuple[Wait, ...]) -> Diagnosis:
     first = waits[0]
     backends = transport.backends(facts)
     advice = transport.advise(backends, nodes=transport.several_nodes(facts), seq=first.seq)

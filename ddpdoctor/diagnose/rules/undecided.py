@@ -48,7 +48,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if not facts.waiting and not facts.blockers:
         return
-    divergence = next(iter(patterns.divergences(facts)), None)
+    # which of two sides is odd depends on all ranks
+    divergence = None if facts.evidence.unseen() else next(iter(patterns.divergences(facts)), None)
     blockers = RankSet.of(rank for rank in facts.blockers if facts.state(rank).activity is not Activity.WORKING)
     if divergence is not None:
         yield _two_stories(facts, divergence)
@@ -82,7 +83,6 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
         UNDECIDED,
         facts.waiting,
         confidence=Confidence.POSSIBLE,
-        culprits=unseen,
         summary=f"{wording.ranks(failed)} {wording.verb(failed, 'was', 'were')} ended or lost a peer{missing}",
         why=(
             "Only consequences were seen: a lost connection, or the launcher's signal after another rank had failed. "
@@ -214,12 +214,12 @@ def _by_waits(facts: Facts) -> Diagnosis:
     classes = _classes(facts)
     smallest = classes[-1]
     placed = all(facts.stack(rank) or facts.rank(rank).recorder or facts.rank(rank).page for rank in facts.waiting)
-    odd = placed and len(classes) == 2 and len(smallest) < len(classes[0])
+    unseen = facts.evidence.unseen()
+    odd = placed and len(classes) == 2 and len(smallest) < len(classes[0]) and not unseen
     rest = facts.waiting - smallest if odd else facts.waiting
     places = [f"{wording.ranks(members)} in {wording.waiting(facts, members)}" for members in classes]
     shown = ", ".join(places[:3]) + (", and others elsewhere" if len(places) > 3 else "")
     waits = [wait for wait in facts.graph.all_waits() if wait.targets]
-    unseen = facts.evidence.unseen()
     return diagnosis(
         UNDECIDED,
         rest,

@@ -169,7 +169,18 @@ def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) 
             alike.setdefault((count.delivered, count.stops), []).append(rank)
     for (delivered, stops), ranks in sorted(alike.items()):
         yield f"{wording.ranks(RankSet.of(ranks))}: {wording.batches(delivered)} delivered, {stops} StopIteration"
+    yield from _lengths(counts)
     for rank in sorted(counts):
         counters = facts.counters(rank)
         if counters:
             yield f"rank {rank}: {counters.forwards} forwards, {counters.backward_entered} backwards entered"
+
+
+def _lengths(counts: dict[Rank, LoaderCount | None]) -> Iterator[str]:
+    """How long the loaders said they were, if that differs: it did so before the first batch."""
+    alike: dict[int, list[Rank]] = {}
+    for rank, count in sorted(counts.items()):
+        if count and count.length is not None:
+            alike.setdefault(count.length, []).append(rank)
+    for length, ranks in sorted(alike.items()) if len(alike) > 1 else ():
+        yield f"{wording.ranks(RankSet.of(ranks))}: a loader of {wording.batches(length)}, as its length says"

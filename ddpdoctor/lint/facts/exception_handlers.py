@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 #: Exceptions that one rank may get alone: memory, files, data. Not an API that is missing everywhere.
 LOCAL_EXCEPTIONS = frozenset({
@@ -75,7 +76,7 @@ def _outcomes(body: list[ast.stmt], *, after_return: bool) -> tuple[bool, bool]:
 
 
 def _decides_together(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and heuristics.GIVES_UP_TOGETHER.found_in(ast.unparse(statement.test))
+    return isinstance(statement, ast.If) and heuristics.GIVES_UP_TOGETHER.found_in(text_of(statement.test))
 
 
 def _ways_through(statement: ast.stmt, *, after_return: bool) -> list[tuple[bool, bool]]:

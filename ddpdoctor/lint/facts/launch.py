@@ -22,14 +22,38 @@ def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
     if any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values()):
         return True
-    others = (m.text for m in facts.analysis.reached.values() if "init_process_group" in m.words)
-    if heuristics.ONE_NODE.found_in_any((facts.module.text, *others)):
+    others = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
+    if any(_for_one_node(module) for module in (facts.module, *others)):
         return True
     groups = facts.named("torch.distributed.init_process_group")
     ranks = [call.argument(3, "rank") for call in groups]
     if any(rank is not None and rank.tags & Tag.LOCAL_RANK for rank in ranks):
         return True
     return refuses_more(facts)
+
+
+def _for_one_node(module: Module) -> bool:
+    """Whether its text speaks of one machine elsewhere than where nothing else is given: `get("MASTER_ADDR", ...)`."""
+    defaults = [text for node in module.nodes for text in _defaults(node)]
+    return any(
+        module.text.count(word) > sum(text.count(word) for text in defaults) for word in heuristics.ONE_NODE.words
+    )
+
+
+#: methods whose second argument stands in for what is missing
+_STAND_IN = frozenset({"get", "getenv", "setdefault"})
+
+
+def _defaults(node: ast.AST) -> list[str]:
+    """Strings that count only if nobody gives another one: the environment, the command line, a caller."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Call) and last_name(node.func) in _STAND_IN:
+        given = node.args[1:2]
+    elif isinstance(node, ast.Call) and last_name(node.func) == "add_argument":
+        given = [keyword.value for keyword in node.keywords if keyword.arg in ("default", "help")]
+    elif isinstance(node, ast.arguments):
+        given = [*node.defaults, *(value for value in node.kw_defaults if value is not None)]
+    return [value.value for value in given if isinstance(value, ast.Constant) and isinstance(value.value, str)]
 
 
 #: comparisons that hold on one machine, in an assertion and where it fails: (job with machine, machine with job)

@@ -13,7 +13,7 @@ from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import shown
+from ddpdoctor.program.text import shown, text_of
 
 #: tags of data that certainly differs on every rank
 PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
@@ -61,7 +61,7 @@ def _open(text: str, *, ranked: bool) -> str:
     for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
         words = {last_name(n).lower() for n in walk(part) if isinstance(n, (ast.Name, ast.Attribute))}
         if not words & vocabulary.SETTINGS_NAMES and not any("rank" in word or "main" in word for word in words):
-            return ast.unparse(part)
+            return text_of(part)
     return ""
 
 

@@ -13,8 +13,10 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 _C10D = "torch.distributed."
+_AVAILABLE = "torch.distributed.is_available"
 #: these make the group, name another one, or need none
 _OTHERS = frozenset({"init_process_group", "send", "recv", "isend", "irecv", "new_group"})
 
@@ -39,7 +41,7 @@ def unguarded(facts: ModuleFacts, call: CallEvent) -> bool:
             return False
         tests = [test for node in blocks.around(module, site) if (test := _test(node)) is not None]
         tests += [node.test for node, _ in blocks.before(module, site)]
-        if any(heuristics.ABOUT_GROUP.found_in(ast.unparse(test)) for test in tests):
+        if any(heuristics.ABOUT_GROUP.found_in(text_of(test)) for test in tests):
             return False
     return True
 
@@ -52,6 +54,33 @@ def _about_group(guard: Guard) -> bool:
     return len(guard.truth) == 1 and heuristics.ABOUT_GROUP.found_in(guard.text)
 
 
+def available_only(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    """The condition on `is_available()` under which the call stands, if no other condition is on the group."""
+    if call.context.handler or call.context.some_ranks_only:
+        return None
+    found: SourceSite | None = None
+    for site in (*call.context.chain, call.site):
+        module = blocks.module_of(facts, site)
+        if module is None:
+            return None
+        for test in (test for node in blocks.around(module, site) if (test := _test(node)) is not None):
+            asking = [n for n in walk(test) if isinstance(n, ast.Call) and module.imported(n.func) == _AVAILABLE]
+            if _asks_more(test, asking):
+                return None
+            found = site_of(module, asking[0]) if asking else found
+        if any(heuristics.ABOUT_GROUP.found_in(text_of(node.test)) for node, _ in blocks.before(module, site)):
+            return None
+    return found
+
+
+def _asks_more(test: ast.expr, asking: list[ast.Call]) -> bool:
+    """Whether a condition is on the group, beside the calls that ask whether there is the library."""
+    rest = text_of(test)
+    for node in asking:
+        rest = rest.replace(text_of(node), "")
+    return heuristics.ABOUT_GROUP.found_in(rest)
+
+
 def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
     """Where the class or function of a call asks whether there is a process group, to use it elsewhere."""
     function = call.context.function
@@ -59,7 +88,7 @@ def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
         return None
     scope: ast.AST = function.owner.node if function.owner is not None else function.node
     for test, body in _tests(scope):
-        if heuristics.ASKS_FOR_GROUP.found_in(ast.unparse(test)) and any(_uses_group(facts, node) for node in body):
+        if heuristics.ASKS_FOR_GROUP.found_in(text_of(test)) and any(_uses_group(facts, node) for node in body):
             return site_of(facts.module, test)
     return None
 
@@ -100,4 +129,4 @@ def _helper(facts: ModuleFacts, function: ast.AST) -> SourceSite | None:
 
 def _copes(module: Module, name: str) -> bool:
     infos = [info for info in module.functions if info.name == name]
-    return any("is_initialized" in ast.unparse(info.node) for info in infos)
+    return any("is_initialized" in text_of(info.node) for info in infos)

@@ -21,7 +21,11 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
+#: what writes curves to a folder
+_LOGS = ("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter",
+         "tensorboardX.SummaryWriter")  # fmt: skip
 #: calls that create a record of the run
 _RUNS = ("wandb.init", "mlflow.start_run")
 
@@ -62,6 +66,27 @@ def _near(facts: ModuleFacts, call: CallEvent) -> bool:
 def runs(facts: ModuleFacts) -> list[CallEvent]:
     """Calls that start a run in an experiment tracker."""
     return facts.named(*_RUNS)
+
+
+def logs(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
+    """(call, folder, the folder's expression) of every writer of curves that is given a folder."""
+    found: list[tuple[CallEvent, Value, ast.expr | None]] = []
+    for call in facts.named(*_LOGS):
+        folder, name = (0, "log_dir") if call.argument(0, "log_dir") is not None else (0, "logdir")
+        path = call.argument(folder, name)
+        if path is not None and _near(facts, call):
+            found.append((call, path, _written(call.node, folder, name)))
+    return found
+
+
+def draws_on_one_rank(facts: ModuleFacts) -> bool:
+    """Whether the curves are left to some ranks: the writers of the others make files without any."""
+    uses = facts.methods("add_scalar", "add_scalars", "add_histogram", "add_image")
+    chosen = [
+        use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)
+        for use in uses
+    ]
+    return bool(chosen) and all(chosen)
 
 
 def _scripted(value: Value | None) -> bool:
@@ -106,7 +131,7 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
 def _makes_path(module: Module, name: str) -> bool:
     """Whether a function of the file makes a path out of settings, the same in every process."""
     bodies = [node.body for node in module.of(ast.FunctionDef) if node.name == name]
-    texts = [ast.unparse(statement) for body in bodies for statement in body]
+    texts = [text_of(statement) for body in bodies for statement in body]
     return bool(texts) and not any(
         heuristics.OWN_PATH.found_in(text) or set(_called(text)) - vocabulary.PATH_FUNCTIONS for text in texts
     )
@@ -137,7 +162,7 @@ def _spelled_out(call: CallEvent, node: ast.expr) -> str:
 def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
     """The source of the expression, and of those that its variables are assigned."""
     module = call.context.module
-    parts = [ast.unparse(node)]
+    parts = [text_of(node)]
     # of `options.folder` the folder matters, not how the options were made
     owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
     names = {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import framework_objects, signals, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -37,7 +38,7 @@ from ddpdoctor.lint.values.values import (
     symbol_key,
     unknown,
 )
-from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.sites import SourceSite
@@ -176,7 +177,7 @@ def _first_ranked(machine: Machine, module: Module, expressions: list[ast.expr])
     return None
 
 
-def _mentions_rank(node: ast.expr) -> bool:
+def _mentions_rank(node: ast.AST) -> bool:
     for inner in walk(node):
         if isinstance(inner, ast.Constant) and inner.value in launchers.RANKS:
             return True
@@ -192,7 +193,8 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
     if method is not None:
         marks = method.marks
         if not marks.isdisjoint(("property", "cached_property")):
-            return _property(machine, frame, owner, method, once="cached_property" in marks)
+            value = _property(machine, frame, owner, method, once="cached_property" in marks)
+            return value if value.known or value.tags else _told_to_class(obj.info, name) or value
         if method.of_class:
             owner = of_object(Class(obj.info), id(obj.info))
         return of_object(Function(method, owner), id(method), owner.atoms)
@@ -209,6 +211,21 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
             return found
     value = unknown("attribute", owner.atoms, name)
     return machine.by_name(value.with_object(Method(owner, name)), name)
+
+
+def _told_to_class(info: ClassInfo, name: str) -> Value | None:
+    """The rank that a class of the project keeps for the others: it reads it from the launcher, or asks the group."""
+    kept = _KEPT_RANKS.get(name)
+    return kept if kept is not None and _asks_for_rank(info) else None
+
+
+#: properties in which a class keeps a rank
+_KEPT_RANKS = {"rank": RANK_NUMBERS, "global_rank": RANK_NUMBERS, "local_rank": LOCAL_RANK_NUMBERS}
+
+
+@lru_cache(maxsize=256)
+def _asks_for_rank(info: ClassInfo) -> bool:
+    return _mentions_rank(info.node)
 
 
 def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:

@@ -12,6 +12,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.text import text_of
 
 #: classes of torch whose constructor arguments are tracked through subclasses
 _FOLLOWED = frozenset({aliases.LOADER, aliases.SAMPLER})
@@ -95,6 +96,6 @@ def _fields(machine: Machine, info: ClassInfo) -> Iterator[str]:
         for statement in cls.node.body:
             if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
                 continue
-            if "ClassVar" not in ast.unparse(statement.annotation) and statement.target.id not in seen:
+            if "ClassVar" not in text_of(statement.annotation) and statement.target.id not in seen:
                 seen.add(statement.target.id)
                 yield statement.target.id

@@ -13,6 +13,7 @@ from ddpdoctor.lint.values.tags import MODEL, Tag
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
 
 def wrapper_of(value: Value | None) -> Made | None:
@@ -35,7 +36,7 @@ def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.
     key = symbol_key(args[0]) if args else None
     if key is None or args[0].tags & Tag.WRAPPED:
         return
-    text = ast.unparse(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
+    text = text_of(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
     machine.wrapped.setdefault(key, Wrap(frame.guards, text, _unique(frame, args[0]), site))
 
 
@@ -62,7 +63,7 @@ def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -
     here = {(g.truth, g.side) for g in frame.guards}
     if not all((g.truth, g.side) in here for g in wrap.guards):
         return False
-    return wrap.unique or (node is not None and bool(wrap.text) and ast.unparse(node) == wrap.text)
+    return wrap.unique or (node is not None and bool(wrap.text) and text_of(node) == wrap.text)
 
 
 def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, result: Value) -> Value:

@@ -109,6 +109,11 @@ FORKS = _words(
     "the same, started by other means: what the parent made up is equal in all of them",
     "DD125: a test class that starts its ranks itself", "MultiProcessTestCase", "ProcessPoolExecutor", "fork",
 )  # fmt: skip
+STARTS_GROUP = _words(
+    "the program makes its process group itself, and may make it always",
+    "DD123: available, and made in the file",
+    "init_process_group", "init_distributed", "init_distributed_mode",
+)  # fmt: skip
 ENDS_GROUP = _words(
     "somebody in reach ends the process group, or the process without it",
     "DD149: destroyed",
@@ -221,6 +226,21 @@ TAKES_OUT_REPEATED = _words(
     "gather_for_metrics", "total_size", "unique", "aux_val_loader", "SequentialDistributedSampler", "collect_results",
     "distributed_concat", "num_samples",
 )  # fmt: skip
+PADS_TEXTS = _words(
+    "batches are texts, padded to the longest one in them",
+    "DD110: texts that each rank pads to its longest",
+    "attention_mask", "input_ids",
+)  # fmt: skip
+ONE_LENGTH = _words(
+    "texts have one length on all ranks, or are made equally long before they are gathered",
+    "DD110: texts of one length",
+    "pad_across_processes", "pad_to_max_length",
+)  # fmt: skip
+TOKEN_LOGITS = _pattern(
+    "what a language model gives for each token, and no number that was made of it",
+    "DD110: texts that each rank pads to its longest",
+    r"^(?!.*(mean|total|av(era)?g|sum|num|max|min)).*logits",
+)
 EPOCH_LOOPS = _pattern(
     "a loop over epochs in a file of the project",
     "DD101: a loader for unknown callers, in a project that goes through epochs and tells no sampler",

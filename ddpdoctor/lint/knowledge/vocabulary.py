@@ -139,3 +139,6 @@ UNIQUE_CALLS = frozenset({
     "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "secrets.token_hex", "os.getpid",
     "secrets.randbelow", "secrets.randbits", "os.urandom",
 })  # fmt: skip
+
+#: entries of a batch of texts that have one element for each token
+TOKEN_ENTRIES = frozenset({"attention_mask", "input_ids", "position_ids", "token_type_ids", "completion_mask"})

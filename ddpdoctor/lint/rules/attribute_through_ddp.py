@@ -49,6 +49,7 @@ from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD166", "attribute-through-ddp", Severity.ERROR)
 
@@ -124,7 +125,7 @@ def _by_computed_name(module: Module) -> bool:
     if not module.words.isdisjoint(heuristics.SETS_ATTRIBUTES.words):
         given = (node.args[0] for node in module.of(ast.Call) if last_name(node.func) == "setattr" and node.args)
         return any(last_name(owner) not in _NO_MODELS for owner in given) or any(
-            "__getattr__" in info.methods and any("Parallel" in ast.unparse(base) for base in info.node.bases)
+            "__getattr__" in info.methods and any("Parallel" in text_of(base) for base in info.node.bases)
             for info in module.classes
         )
     return False
@@ -145,9 +146,7 @@ def _there(model: ast.expr, condition: str) -> bool:
     """`hasattr(self, "model")`, of `self.model`."""
     if not isinstance(model, ast.Attribute):
         return False
-    return condition in (
-        f"hasattr({ast.unparse(model.value)}, {name})" for name in (repr(model.attr), f'"{model.attr}"')
-    )
+    return condition in (f"hasattr({text_of(model.value)}, {name})" for name in (repr(model.attr), f'"{model.attr}"'))
 
 
 def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:

@@ -31,7 +31,6 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -41,6 +40,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External, GroupOf
 from ddpdoctor.lint.values.values import WORLD, Symbol, Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD119", "collective-argument-error", Severity.ERROR)
 
@@ -90,7 +90,7 @@ def _of_part(call: CallEvent, position: int) -> bool:
     given = nodes[position] if position < len(nodes) else next(
         (k.value for k in call.node.keywords if k.arg == "group"), None
     )  # fmt: skip
-    return given is not None and heuristics.PART_OF_JOB.found_in(ast.unparse(given))
+    return given is not None and heuristics.PART_OF_JOB.found_in(text_of(given))
 
 
 def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -53,6 +53,7 @@ from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD116", "collective-in-exception-path", Severity.WARNING, ("DD208", "DD253"))
 
@@ -117,8 +118,8 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
 
 def _releases(node: ast.Try) -> bool:
     """`if not first: barrier()` before, `if first: barrier()` in `finally`: the others are let go, whatever happens."""
-    waits = {ast.unparse(s.test) for s in node.body if isinstance(s, ast.If)}
-    frees = {ast.unparse(s.test) for s in node.finalbody if isinstance(s, ast.If)}
+    waits = {text_of(s.test) for s in node.body if isinstance(s, ast.If)}
+    frees = {text_of(s.test) for s in node.finalbody if isinstance(s, ast.If)}
     return any(f"not {test}" in waits for test in frees) or any(f"not {test}" in frees for test in waits)
 
 

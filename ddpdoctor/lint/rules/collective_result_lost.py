@@ -1,8 +1,10 @@
 """The result of a collective is lost
 
 ## What it does
-Finds in-place collectives on a temporary value (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`) whose result
-cannot be read, and variables assigned from `all_reduce` and `broadcast`, which return None.
+Finds in-place collectives on a temporary value (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`,
+`broadcast_object_list([epoch])`) whose result cannot be read, copies that are reduced and then never looked at (`total
+= count.cuda()`, `all_reduce(total)`, `return count`), and the None that `all_reduce` and `broadcast` return used as a
+value.
 
 ## Why it harms
 The collective changes the temporary value, not the variable. Each rank silently continues with its own numbers.
@@ -25,7 +27,8 @@ No automatic fix.
 
 ## When it is wrong
 `x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are reported as
-warnings. Functional collectives return their result and are not reported.
+warnings. A root may send a temporary value: a broadcast under a condition on the rank is not reported. Functional
+collectives return their result and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
@@ -38,8 +41,13 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD118", "collective-result-lost", Severity.ERROR)
 
@@ -50,26 +58,100 @@ _IN_PLACE = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadc
 _COPIES = frozenset({"clone"})
 #: create a new tensor unless there is nothing to do
 _MAYBE_COPIES = frozenset({"contiguous", "cuda", "cpu", "to", "float", "double", "half", "long", "int", "bfloat16"})
+#: functions of torch whose result is a new tensor
+_MAKERS = frozenset({"tensor", "stack", "cat"})
+#: overwrite the elements of a list
+_LISTS = {
+    f"torch.distributed.{name}": c10d.FUNCTIONS[name]
+    for name in ("broadcast_object_list", "scatter_object_list", "all_gather_object")
+}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Temporaries as the tensor of an in-place collective; and their None taken for a result."""
     for call in facts.named(*_IN_PLACE):
         yield from _temporary(facts, call)
+        yield from _forgotten(facts, call)
+    for call in facts.named(*_LISTS):
+        yield from _list(facts, call)
     yield from _none_bound(facts)
 
 
 def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     tensor = call.node.args[0] if call.node.args else None
-    if not isinstance(tensor, ast.Call) or not call.unused or call.path.endswith("broadcast"):
-        return
-    name = tensor.func.attr if isinstance(tensor.func, ast.Attribute) else ""
-    if name not in _COPIES | _MAYBE_COPIES | {"tensor"} or _module_function(tensor, "tensor", name) or _empty(tensor):
+    severity = _copied(tensor) if tensor is not None and call.unused else None
+    # a root may send a temporary, and `x.cuda()` of a weight is the weight itself
+    if severity is None or (call.path.endswith("broadcast") and (severity is Severity.WARNING or _on_one_side(call))):
         return
     op = call.path.rpartition(".")[2]
     message = f"{op} changes a temporary value that cannot be read: assign it to a name first"
-    severity = Severity.WARNING if name in _MAYBE_COPIES else Severity.ERROR
     yield facts.finding(RULE, call.site, message, severity=severity)
+
+
+def _copied(tensor: ast.expr) -> Severity | None:
+    """How certain it is that an expression makes a new tensor out of data; None if it does not."""
+    if isinstance(tensor, ast.BinOp):
+        return Severity.ERROR
+    if not isinstance(tensor, ast.Call) or _empty(tensor):
+        return None
+    name = tensor.func.attr if isinstance(tensor.func, ast.Attribute) else ""
+    if _of_torch(tensor):
+        return Severity.ERROR if name in _MAKERS else None
+    if name in _COPIES:
+        return Severity.ERROR
+    if name not in _MAYBE_COPIES or not isinstance(tensor.func, ast.Attribute):
+        return None
+    # `torch.tensor(x).cuda()` is new whatever `cuda` does
+    return _copied(tensor.func.value) or Severity.WARNING
+
+
+def _on_one_side(call: CallEvent) -> bool:
+    """Whether only some ranks run this call of it, as far as can be read: the root, for example."""
+    guards = call.context.guards
+    return call.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(guard.text) for guard in guards)
+
+
+def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
+    """A list without a name: what the other ranks put in it cannot be read."""
+    position = _LISTS[call.path].position(_LISTS[call.path].overwrites)
+    given = call.node.args[position] if 0 <= position < len(call.node.args) else None
+    if not isinstance(given, (ast.List, ast.ListComp, ast.BinOp)) or not call.unused or _on_one_side(call):
+        return
+    if all(isinstance(n, _LITERALS) for n in walk(given)):
+        return  # nothing is sent: the call only brings the ranks together
+    op = call.path.rpartition(".")[2]
+    yield facts.finding(RULE, call.site, f"{op} fills a list that has no name and cannot be read: assign it first")
+
+
+def _forgotten(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
+    """A copy that is made for the collective, and never looked at after it, while what it is a copy of is."""
+    tensor = call.node.args[0] if call.node.args else None
+    if not isinstance(tensor, ast.Name) or not call.unused or call.site.file != facts.module.path:
+        return
+    function = innermost_function(facts.module.tree, call.site.line)
+    if function is None or _on_one_side(call):
+        return
+    nodes = walk(function)
+    made = [n for n in nodes if isinstance(n, ast.Assign) and [getattr(t, "id", "") for t in n.targets] == [tensor.id]]
+    if len(made) != 1 or _copied(made[0].value) is None or made[0].lineno >= call.site.line:
+        return
+    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == tensor.id and isinstance(n.ctx, ast.Load)]
+    original = _original(made[0].value)
+    read = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
+            and n.lineno > call.site.end_line and text_of(n) == original]  # fmt: skip
+    if original and read and all(use is tensor for use in uses):
+        op = call.path.rpartition(".")[2]
+        message = f"{op} changes only the copy `{tensor.id}`, which nobody reads: `{original}` keeps this rank's value"
+        yield facts.finding(RULE, call.site, message, severity=Severity.WARNING)
+
+
+def _original(copy: ast.expr) -> str:
+    """The variable that a copy is made of, as it is written; "" if it is another expression."""
+    while isinstance(copy, ast.Call) and isinstance(copy.func, ast.Attribute):
+        copy = copy.args[0] if _of_torch(copy) and copy.args else copy.func.value
+    while isinstance(copy, (ast.List, ast.Tuple)) and len(copy.elts) == 1:
+        copy = copy.elts[0]
+    return text_of(copy) if isinstance(copy, (ast.Name, ast.Attribute)) else ""
 
 
 def _empty(tensor: ast.expr) -> bool:
@@ -86,18 +168,27 @@ def _literal(call: ast.Call) -> bool:
     return bool(call.args) and all(isinstance(n, _LITERALS) for n in ast.walk(call.args[0]))
 
 
-def _module_function(tensor: ast.Call, wanted: str, name: str) -> bool:
-    """`anything.tensor(...)` that is not torch's."""
-    func = tensor.func
-    return name == wanted and not (
-        isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "torch"
-    )
+def _of_torch(call: ast.Call) -> bool:
+    """Whether it is `torch.tensor(...)` or another function of torch."""
+    func = call.func
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "torch"
 
 
 def _none_bound(facts: ModuleFacts) -> Iterator[Finding | None]:
-    bound = {id(call.node): call for call in facts.named(*_IN_PLACE) if call.keyword("async_op") is None}
-    for target, node in facts.assignments:
-        call = bound.get(id(node))
-        if call is not None and not call.opaque and len(call.args) <= 3 and target != "_":
-            op = call.path.rpartition(".")[2]
-            yield facts.finding(RULE, call.site, f"{op} works in place and returns None: `{target}` will be None")
+    for call in {id(call.node): call for call in facts.named(*_IN_PLACE)}.values():
+        if (
+            call.keyword("async_op") is not None
+            or call.opaque
+            or len(call.args) > 3
+            or call.site.file != facts.module.path
+        ):
+            continue
+        op = call.path.rpartition(".")[2]
+        parent = facts.parents.get(call.node)
+        if isinstance(parent, ast.Assign):
+            target = parent.targets[0]
+            if len(parent.targets) == 1 and isinstance(target, (ast.Name, ast.Attribute)) and text_of(target) != "_":
+                message = f"{op} works in place and returns None: `{text_of(target)}` will be None"
+                yield facts.finding(RULE, call.site, message)
+        elif isinstance(parent, (ast.BinOp, ast.Attribute, ast.Subscript)):
+            yield facts.finding(RULE, call.site, f"{op} works in place and returns None, which is used as a value here")

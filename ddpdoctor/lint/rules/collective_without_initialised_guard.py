@@ -2,9 +2,10 @@
 
 ## What it does
 Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
-call a collective or wrap a model in DDP unconditionally. In a class or function whose callers are not visible, it finds
-collectives under no condition on the group if other code of the class uses the group only where there is one
-(`if self.is_ddp:`). A function that gets its rank from a helper which copes without a group is a hint.
+call a collective or wrap a model in DDP unconditionally. In a class or function whose callers are not visible, it
+finds collectives under no condition on the group if other code of the class uses the group only where there is one
+(`if self.is_ddp:`), and collectives that only `is_available()` guards. A function that gets its rank from a helper
+which copes without a group is a hint.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
@@ -53,6 +54,7 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
 
@@ -62,7 +64,26 @@ _INIT = "torch.distributed.init_process_group"
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Unconditional collectives of a script, or of a class, whose process group is conditional."""
     script = list(_of_script(facts))
-    yield from script or _of_parts(facts)
+    yield from script or [*_of_available(facts), *_of_parts(facts)]
+
+
+def _of_available(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives that are guarded by a question which torch nearly always answers with yes."""
+    if facts.suggests(heuristics.STARTS_GROUP):
+        return
+    reported: set[SourceSite] = set()
+    for call in facts.calls:
+        if call.site.file != facts.module.path or call.site in reported or not single_process.needs_group(call):
+            continue
+        condition = single_process.available_only(facts, call)
+        if condition is not None and devices.default_group(call):
+            reported.add(call.site)
+            op = call.path.rpartition(".")[2]
+            message = (
+                f"is_available() says that torch can run on several ranks, not that it does: in a single process {op} "
+                "raises here: check is_initialized()"
+            )
+            yield facts.finding(RULE, call.site, message, related=((condition, "the condition"),))
 
 
 def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -135,7 +156,7 @@ def _condition(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
 
 
 def _always(test: ast.expr) -> bool:
-    return heuristics.SAYS_NOTHING_OF_SIZE.found_in(ast.unparse(test))
+    return heuristics.SAYS_NOTHING_OF_SIZE.found_in(text_of(test))
 
 
 def _other_side_copes(node: ast.If, site: SourceSite) -> bool:
@@ -160,4 +181,4 @@ def _guarded(facts: ModuleFacts, site: SourceSite) -> bool:
 
 
 def _is_main(test: ast.expr) -> bool:
-    return "__name__" in ast.unparse(test)
+    return "__name__" in text_of(test)

@@ -2,8 +2,9 @@
 
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
-`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, and, if the file contains none of these, `.to(rank)`. A
-function that returns `f"cuda:{index}"` is a warning where the index may be the rank.
+`torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
+`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. A function that returns
+`f"cuda:{index}"` is a warning where the index may be the rank.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -40,7 +41,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.abstract_objects import Items, Table
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
@@ -53,7 +54,8 @@ RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
 
 _DEVICE = {
     "torch.cuda.set_device": (0, "device"), "torch.device": (1, "index"), "torch.cuda.device": (0, "device"),
-    aliases.FSDP: (-1, "device_id"),
+    aliases.FSDP: (-1, "device_id"), "torch.distributed.init_process_group": (-1, "device_id"),
+    "torch.load": (1, "map_location"),
 }  # fmt: skip
 _MESSAGE = "this is the global rank, and a second node has no such device: use LOCAL_RANK"
 
@@ -109,6 +111,7 @@ def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:
         for call in facts.named(path):
             if _global_rank(call.argument(position, name)):
                 yield call
+    yield from _mapped(facts)
     for call in facts.named("torch.device"):
         if _global_rank(call.argument(0, "type")):
             yield call
@@ -117,6 +120,20 @@ def _chosen(facts: ModuleFacts) -> Iterator[CallEvent]:
         items = devices.object.items if devices is not None and isinstance(devices.object, Items) else ()
         if any(_global_rank(item) for item in items):
             yield call
+
+
+def _mapped(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """Where weights are loaded to the devices that a dict names."""
+    for call in facts.calls:
+        placed = call.keyword("device_map") if (call.path or call.method).endswith("from_pretrained") else None
+        if call.path == "torch.load":
+            placed = call.argument(1, "map_location")
+        if placed is not None and isinstance(placed.object, Table) and any(map(_global_rank, _held(placed.object))):
+            yield call
+
+
+def _held(table: Table) -> list[Value]:
+    return [*(value for _, value in table.entries), *([table.rest] if table.rest is not None else [])]
 
 
 def _moved(facts: ModuleFacts) -> list[CallEvent]:

@@ -51,6 +51,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
 
@@ -99,7 +100,7 @@ def _step_function(call: CallEvent) -> str:
 
 
 def _is_module(node: ast.ClassDef) -> bool:
-    return any("Module" in ast.unparse(base) or "Optimizer" in ast.unparse(base) for base in node.bases)
+    return any("Module" in text_of(base) or "Optimizer" in text_of(base) for base in node.bases)
 
 
 def _under_test(body: list[ast.stmt], line: int) -> bool:
@@ -108,6 +109,7 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
         isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and node.lineno <= line <= (node.end_lineno or 0)
         for statement in body
         for node in walk(statement)
+        if not (isinstance(node, ast.If) and isinstance(node.test, ast.Constant))
     )
 
 

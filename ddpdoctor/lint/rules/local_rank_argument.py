@@ -40,6 +40,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
 
@@ -76,14 +77,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _from_environment(call: CallEvent) -> bool:
     """Whether the option's default is what the launcher says in the environment."""
-    return any("LOCAL_RANK" in ast.unparse(k.value) for k in call.node.keywords if k.arg == "default")
+    return any("LOCAL_RANK" in text_of(k.value) for k in call.node.keywords if k.arg == "default")
 
 
 def _hands_on(facts: ModuleFacts) -> ast.stmt | None:
     """Where the option is put into the environment, for launchers that do not set the variable."""
     for node in facts.module.of(ast.Assign):
         target = node.targets[0]
-        names_it = isinstance(target, ast.Subscript) and "LOCAL_RANK" in ast.unparse(target.slice)
+        names_it = isinstance(target, ast.Subscript) and "LOCAL_RANK" in text_of(target.slice)
         if names_it and any(isinstance(n, ast.Attribute) and n.attr == "local_rank" for n in ast.walk(node.value)):
             return node
     return None

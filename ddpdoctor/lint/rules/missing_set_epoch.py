@@ -54,6 +54,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
 
@@ -169,7 +170,7 @@ def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: Enclos
     given = loaders.given_sampler(iteration.loop.over)
     if given is not None and given.tags & Tag.MAYBE and sampler.node is not None:
         # without other ranks it is None, or a sampler that has no epochs
-        text = f"if isinstance({name}, {ast.unparse(sampler.node.func)}):\n{pad}    {text}"
+        text = f"if isinstance({name}, {text_of(sampler.node.func)}):\n{pad}    {text}"
     at = len(pad) + 1
     return Fix(Applicability.UNSAFE, (Edit(line, at, line, at, text),))
 

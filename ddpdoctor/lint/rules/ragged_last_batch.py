@@ -2,12 +2,15 @@
 
 ## What it does
 Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, `all_gather_into_tensor` or
-`reduce_scatter` while the buffers have a fixed size, or while ranks may have batches of different sizes.
+`reduce_scatter` while the buffers have a fixed size, or while ranks may have batches of different sizes. Finds, too,
+`accelerator.gather` and `gather_for_metrics` of something that has one entry for each token, such as
+`inputs["attention_mask"]` or logits that are averaged right after, which no `pad_across_processes` has made equally
+long.
 
 ## Why it harms
 The last batch of an epoch is smaller. A gather into buffers that were created before the loop then fails with a size
 error at the end of the first epoch. If only some ranks have the smaller batch, gloo aborts and NCCL hangs or mixes up
-data.
+data. Batches of text are padded to the longest text in them, so every rank has tensors of another length.
 
 ## Example
 ```python
@@ -21,13 +24,15 @@ for batch in DataLoader(data, batch_size=64, sampler=sampler):
 for batch in DataLoader(data, batch_size=64, sampler=sampler, drop_last=True):
     dist.all_gather(parts, model(batch))
 ```
+Of what has another length on each rank, gather the sum or the mean: `accelerator.gather(mask.sum())`.
 
 ## Fix safety
 Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 
 ## When it is wrong
 When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
-every rank equally many samples, so with it, buffers created for each batch are right and not reported.
+every rank equally many samples, so with it, buffers created for each batch are right and not reported. Where all texts
+have one length, padded or packed, what belongs to the tokens can be gathered.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -35,18 +40,23 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD110", "ragged-last-batch", Severity.WARNING)
 
@@ -71,6 +81,61 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if loaders.sampler_of(loop.over) is not None and not _made_before(facts, call, loop):
                 continue
             yield _finding(facts, call, loader)
+    yield from _of_tokens(facts)
+
+
+def _of_tokens(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Gathers of what has an entry for each token, in a batch that each rank pads on its own."""
+    if not heuristics.PADS_TEXTS.found_in(facts.module.text):
+        return
+    for call in facts.methods("gather_for_metrics", "gather"):
+        if call.site.file != facts.module.path or not call.node.args or not _by_accelerate(call.node):
+            continue
+        if not _by_token(call.node.args[0], reduced=_reduced(facts, call.node)) or _of_one_length(facts, call):
+            continue
+        message = (
+            "unless all ranks pad their texts to one length, this has another size on each rank, and the gather hangs "
+            "or fails: gather its sum or mean, or use pad_across_processes"
+        )
+        yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _of_one_length(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the function pads for the gather, or makes a number of what it gathers before."""
+    function = innermost_function(facts.module.tree, call.site.line)
+    if function is None:
+        return False
+    name = text_of(call.node.args[0])
+    numbers = (
+        n for n in walk(function) if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
+        and n.lineno < call.site.line and last_name(n.value.func) in _REDUCING
+    )  # fmt: skip
+    reduced = any(text_of(target) == name for n in numbers for target in n.targets)
+    return reduced or heuristics.ONE_LENGTH.found_in(text_of(function))
+
+
+def _by_accelerate(node: ast.Call) -> bool:
+    """Whether it is a gather of an `Accelerator`: a tensor has a method of that name, too."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "gather_for_metrics" or last_name(node.func.value) == "accelerator"
+
+
+def _by_token(node: ast.expr, *, reduced: bool) -> bool:
+    """Whether it is an entry of a batch of texts, or logits that are only wanted for their mean."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and node.slice.value in vocabulary.TOKEN_ENTRIES
+    return reduced and heuristics.TOKEN_LOGITS.found_in(last_name(node))
+
+
+def _reduced(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether one number is made of the result at once: `gather(x).detach().mean()`."""
+    parents = facts.parents
+    while isinstance(method := parents.get(node), ast.Attribute) and isinstance(parents.get(method), ast.Call):
+        if method.attr in ("mean", "sum"):
+            return True
+        node = parents[method]
+    return False
 
 
 #: the size of their result does not depend on the batch

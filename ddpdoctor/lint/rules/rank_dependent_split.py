@@ -45,6 +45,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import SHARED_OUT
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD132", "rank-dependent-split", Severity.ERROR)
 
@@ -143,7 +144,7 @@ def _cut_in_two(call: CallEvent, name: str) -> bool:
             cut = node.slice if node.lineno > call.site.line else None
             if isinstance(cut, ast.Slice) and cut.step is None:
                 if cut.lower is None and cut.upper is not None:
-                    heads.add(ast.unparse(cut.upper))
+                    heads.add(text_of(cut.upper))
                 elif cut.upper is None and cut.lower is not None:
-                    tails.add(ast.unparse(cut.lower))
+                    tails.add(text_of(cut.lower))
     return bool(heads & tails)

@@ -1,10 +1,10 @@
 """Every rank writes the same file
 
 ## What it does
-Finds `torch.save`, `shutil.copy` and similar functions, and the start of a run in an experiment tracker, that every
-rank of a process group reaches with the same path. In a script, the calls from its top level show that. In a function
-whose callers are not visible, a collective that runs in it without a condition on the rank shows it, or another file
-that it leaves to some ranks. Where nothing shows it, the finding is a hint.
+Finds `torch.save`, `shutil.copy` and similar functions, the start of a run in an experiment tracker, and TensorBoard's
+`SummaryWriter`, that every rank of a process group reaches with the same path. In a script, the calls from its top
+level show that. In a function whose callers are not visible, a collective that runs in it without a condition on the
+rank shows it, or another file that it leaves to some ranks. Where nothing shows it, the finding is a hint.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -61,19 +61,28 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             sample = written_files.of_sample(call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, sample=sample)
+    for call, path, node in written_files.logs(facts):
+        if written_files.one_path(call, path, node):
+            message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
+            yield _told(facts, call, message, idle=written_files.draws_on_one_rank(facts))
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
-def _told(facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False) -> Finding | None:
+def _told(
+    facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False, idle: bool = False
+) -> Finding | None:
     attended = written_files.on_every_rank(facts, call)
     if attended is None:
         return None
-    severity = Severity.HINT if sample else attended.severity
+    severity = Severity.HINT if sample or idle else attended.severity
     if sample:
         message = f"unless the ranks go through different data here, {message}"
     elif attended.how is Attendance.POSSIBLE:
         message = f"unless all callers leave it to one rank, {message}"
-    return facts.finding(RULE, call.site, message, related=attended.related, severity=severity, context=call.context)
+    own = [site for site in call.context.chain if site.file == facts.module.path]
+    way = ((own[-1], "every rank calls it here"),) if own and own[-1] != call.site else ()
+    related = (*attended.related, *way)
+    return facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)

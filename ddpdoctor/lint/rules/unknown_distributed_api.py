@@ -42,6 +42,7 @@ from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD127", "unknown-distributed-api", Severity.ERROR)
 
@@ -221,10 +222,10 @@ def _guarded(facts: ModuleFacts, node: ast.AST) -> bool:
         if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
             return True
         if isinstance(parent, (ast.If, ast.IfExp, ast.BoolOp)) and child is not getattr(parent, "test", None):
-            test = ast.unparse(parent.test if isinstance(parent, (ast.If, ast.IfExp)) else parent)
+            test = text_of(parent.test if isinstance(parent, (ast.If, ast.IfExp)) else parent)
             if any(word in test for word in _VERSION_WORDS):
                 return True
-        if isinstance(parent, ast.With) and "raises" in ast.unparse(parent.items[0].context_expr).lower():
+        if isinstance(parent, ast.With) and "raises" in text_of(parent.items[0].context_expr).lower():
             return True
         child, parent = parent, facts.parents.get(parent)
     return False

@@ -36,7 +36,7 @@ section:last-child{border-bottom:0}
 .badges li{border:1px solid var(--line);border-radius:999px;padding:.1rem .7rem;font-size:.875rem;color:var(--soft)}
 .badges .outcome{font-weight:700;letter-spacing:.04em;border-color:currentColor}
 .hang .outcome,.crash .outcome{color:var(--alarm)}
-.slow .outcome{color:var(--warn)}
+.slow .outcome,.desync .outcome{color:var(--warn)}
 .healthy .outcome{color:var(--good)}
 .times{color:var(--soft);margin:.25rem 0 0;font-size:.925rem}
 dl.why{display:grid;grid-template-columns:max-content 1fr;gap:.6rem 1.25rem;margin:1.25rem 0 0;max-width:90ch}

@@ -13,7 +13,7 @@ from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import CHANGED, ranks_in_words
 from ddpdoctor.report.html.element import Child, Markup, copied, element, joined, prose, table
 from ddpdoctor.report.paths import short
-from ddpdoctor.report.wording import nothing_named
+from ddpdoctor.report.wording import again_in_words, nothing_named
 
 #: rows, those of them that are not folded, locations, and lines of source around a location
 _MOST_ROWS, _MOST_STANDING = 60, 12
@@ -75,7 +75,13 @@ def _ranks(report: Report, first: Diagnosis | None) -> Child:
 
 def _rank_table(caption: str, rows: Sequence[rank_rows.RankRow], culprits: RankSet) -> Markup:
     cells = [
-        (f"{ranks_in_words(row.ranks)} ({len(row.ranks)})", row.state, row.label, _code(row.place), _code(row.source))
+        (
+            " ".join(filter(None, (f"{ranks_in_words(row.ranks)} ({len(row.ranks)})", row.where))),
+            row.state,
+            row.label,
+            _code(row.place),
+            _code(row.source),
+        )
         for row in rows
     ]
     blamed = [number for number, row in enumerate(rows) if len(row.ranks - culprits) < len(row.ranks)]
@@ -172,7 +178,8 @@ def _surety(report: Report, first: Diagnosis) -> str:
     parts = [first.confidence.value, _DEADLOCK[report.deadlock]]
     if first.culprit_confidence is not first.confidence and len(first.culprits):
         parts.append(f"blame of {ranks_in_words(first.culprits)} {first.culprit_confidence.value}")
-    return f"{', '.join(filter(None, parts))}."
+    again = again_in_words(report.outcome, first)
+    return "; ".join(filter(None, (", ".join(filter(None, parts)), again))) + "."
 
 
 def _others(report: Report) -> Child:

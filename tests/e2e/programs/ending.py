@@ -29,11 +29,25 @@ def commit(fault: str) -> None:
         size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), resource.RLIM_INFINITY))
         bytearray(256 << 20)
+    if fault == "memory-limit":
+        enter_memory_limit(64 << 20)
+        _ = b"x" * (256 << 20)
     if fault == "processor-time":
         used = int(sum(os.times()[:2]))
         resource.setrlimit(resource.RLIMIT_CPU, (used + 1, resource.RLIM_INFINITY))
         while True:
             pass
+
+
+def enter_memory_limit(size: int) -> None:
+    """Into a memory cgroup of so many bytes below one's own; what is used already is not counted there."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    own = next(line.split(":", 2)[2] for line in lines if line.split(":")[1] == "memory")
+    group = Path(f"/sys/fs/cgroup/memory{own}") / f"ending-{os.getpid()}"
+    group.mkdir()
+    (FOLDER / "cgroup").write_text(str(group))
+    (group / "memory.limit_in_bytes").write_text(str(size))
+    (group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def wait_for(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from ddpdoctor.checkup import registry
 from ddpdoctor.checkup.judgement import Judgement, State
-from ddpdoctor.checkup.machine import Attempt, Clock, Launch, Machine, Resolution, Space, Torch
+from ddpdoctor.checkup.machine import Attempt, Clock, Launch, Machine, Meeting, Peer, Resolution, Space, Torch
 from ddpdoctor.checkup.registry import CHECKS, RegisteredCheck
 
 GIB = 1 << 30
@@ -37,7 +37,16 @@ HEALTHY = Machine(
     own_address=Resolution("10.0.0.1", ("node0",), 0.01),
     state_folder="/home/ada/.local/state/ddpdoctor/runs",
     state_space=Space(100 * GIB, 50 * GIB),
+    meeting=Meeting(1, 30, "node0", 29500, True, (Peer("a", 0, "2.9.1", "2.27.5", 0.01, 0.0, 0.0),)),
 )
+A = Peer("a", 0, "2.9.1", "2.27.5", 0.01, 0.0, 0.0)
+MET = Meeting(2, 30, "node0", 29500, hosted=True)
+
+
+def _met(*peers: Peer, expected: int = 2) -> dict[str, Any]:
+    return {"meeting": replace(MET, expected=expected).with_peers((A, *peers))}
+
+
 BY_CODE = {registered.check.code: registered for registered in CHECKS}
 
 
@@ -149,6 +158,35 @@ FAULTS: list[tuple[str, dict[str, Any], State, str, str]] = [
         "with one node",
         "",
     ),
+    (
+        "DD318",
+        _met(replace(A, host="b", number=1, offset=-9.0)),
+        State.WARNING,
+        "9.0 s ahead of b's (+-0.0 ms)",
+        "ssh a",
+    ),
+    (
+        "DD318",
+        _met(*(replace(A, host=h, offset=o, uncertainty=0.0004) for h, o in (("b", 0.001), ("c", 2.3))), expected=3),
+        State.WARNING,
+        "the clock of c is 2.3 s ahead of b's (+-0.8 ms)",
+        "ssh c sudo chronyc makestep",
+    ),
+    ("DD318", _met(replace(A, host="b", offset=0.3, uncertainty=0.4)), State.OK, "agree within 700.0 ms", ""),
+    ("DD308", _met(replace(A, host="b", number=1, torch="2.8.0")), State.WARNING, "a: 2.9.1, b: 2.8.0", "pip list"),
+    ("DD308", _met(replace(A, host="b", number=1, nccl="")), State.WARNING, "differ in NCCL: a: 2.27.5, b: none", ""),
+    ("DD314", _met(replace(A, host="b", reverse_dns=5.0)), State.WARNING, "resolver of b took 5.0 s", "ssh b"),
+    (
+        "DD319",
+        _met(),
+        State.PROBLEM,
+        "1 of 2 nodes came to node0:29500 within 30 s: a (node 0); missing: node 1",
+        "nc -vz",
+    ),
+    ("DD319", _met(replace(A, number=None), expected=3), State.PROBLEM, "missing: 1 (give --node-rank", "nc -vz"),
+    ("DD319", {"meeting": MET.failed("busy", A)}, State.PROBLEM, "cannot host the meeting", "ss -ltnp"),
+    ("DD319", {"meeting": replace(MET, hosted=False).failed("refused", A)}, State.PROBLEM, "did not reach", "nc -vz"),
+    ("DD319", {"meeting": None}, State.UNKNOWN, "(--meet)", ""),
     ("DD317", {"iommu": True, **_env(NCCL_P2P_DISABLE="1")}, State.OK, "no IOMMU", ""),
 ]
 

@@ -49,7 +49,7 @@ def test_the_screen_shows_what_is_wrong_and_what_to_type(capsys: pytest.CaptureF
         "                $ pip install --force-reinstall py-spy",
         "warning  DD305  a process may open 100 files",
         "                $ ulimit -n 200",
-        "18 checks: 3 ok, 1 warning, 1 problem, 13 not known or not applicable; `ddpdoctor explain CODE` says more",
+        "19 checks: 3 ok, 1 warning, 1 problem, 14 not known or not applicable; `ddpdoctor explain CODE` says more",
     ]
 
 

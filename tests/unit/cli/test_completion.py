@@ -37,7 +37,7 @@ def script(tmp_path: Path) -> Path:
     [
         (["rep"], ["report", "repro"]),
         (["wat"], ["watch"]),
-        (["watch", "--on"], ["--on-hang"]),
+        (["watch", "--on"], ["--on-desync", "--on-hang"]),
         (["repro", "r"], ["run"]),
         (["repro", "run", "--ba"], ["--backend"]),
         (["repro", "run", "--backend", ""], ["gloo", "nccl"]),

@@ -32,7 +32,7 @@ from ddpdoctor.cli.main import COMMANDS
             ["explain", "unevn-input"],
             "no rule is called 'unevn-input' - did you mean `ddpdoctor explain uneven-inputs`?",
         ),
-        (["explain", "dd27"], "no rule is called 'dd27' - matching codes are DD271"),
+        (["explain", "dd27"], "no rule is called 'dd27' - matching codes are DD271, DD272, DD273"),
         (["explain", "DD999"], "no rule is called 'DD999' - did you mean `ddpdoctor explain DD299`?"),
         (["explain"], "no code to explain"),
     ],

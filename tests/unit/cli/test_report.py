@@ -24,7 +24,7 @@ BEGINNINGS = {
     "terminal": "ddpdoctor: HANG - rank 0 is in barrier",
     "markdown": "### ddpdoctor: HANG",
     "html": "<!doctype html>",
-    "json": '{\n  "schema": "ddpdoctor.report/1"',
+    "json": '{\n  "schema": "ddpdoctor.report/2"',
     "junit": "<?xml",
     "trace": '{"displayTimeUnit": "ms"',
 }

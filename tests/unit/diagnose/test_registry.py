@@ -10,6 +10,7 @@ import pytest
 from ddpdoctor.diagnose import codes, registry, rules
 from ddpdoctor.diagnose.rule import RegisteredRule
 from ddpdoctor.lint import registry as lint_registry
+from ddpdoctor.model.diagnosis import Retry
 
 FOLDER = Path(next(iter(rules.__path__)))
 SECTIONS = ("## What", "## Why it hangs", "## Example", "## Fix", "## When it is wrong", "## References")
@@ -47,6 +48,10 @@ def test_documentation_has_all_sections(registered: RegisteredRule) -> None:
 
 @by_code
 def test_fixture_exists(registered: RegisteredRule) -> None:
+    if not registered.rule.reproduced:
+        assert "Not reproduced here" in " ".join(registered.documentation.split())
+        assert "Confidence.LIKELY" not in inspect.getsource(inspect.getmodule(registered.diagnose) or registry)
+        return
     fixture = Path(__file__).parents[3] / "fixtures" / registered.rule.fixture / "fixture.toml"
     assert registered.rule.fixture
     assert f'code = "{registered.rule.code}"' in fixture.read_text()
@@ -57,3 +62,12 @@ def test_lint_rules_and_diagnoses_name_each_other() -> None:
     found_by = {(code, r.rule.code) for r in registry.RULES for code in r.rule.lint}
     known = {r.rule.code for r in registry.RULES}
     assert {pair for pair in finds if pair[1] in known} == found_by
+
+
+@by_code
+def test_every_rule_says_what_running_again_would_do(registered: RegisteredRule) -> None:
+    assert (registered.rule.retry is Retry.UNKNOWN) == (registered is registry.FALLBACK)
+
+
+def test_each_word_is_used() -> None:
+    assert {registered.rule.retry for registered in registry.RULES} == set(Retry)

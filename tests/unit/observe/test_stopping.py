@@ -63,3 +63,12 @@ def test_ranks_that_wait_for_one_that_is_gone_are_stopped_after_a_second_look(
     report = replace(said(Outcome.CRASH, Deadlock.NO, Confidence.CERTAIN), ranks=ranks)
     assert grounds(report) is expected
     assert not suffices(report, again=False)
+
+
+@pytest.mark.parametrize("deadlock", [Deadlock.PROVEN, Deadlock.SUSPECTED])
+def test_what_was_seen_of_a_part_of_the_job_never_suffices(deadlock: Deadlock) -> None:
+    report = said(Outcome.HANG, deadlock, Confidence.CERTAIN)
+    unseen = replace(report.ranks[0], rank=Rank(len(report.ranks)), state="unseen")
+    report = replace(report, ranks=(*report.ranks, unseen))
+    assert grounds(report) is Grounds.PART
+    assert not suffices(report, again=True)

@@ -1,6 +1,7 @@
 """Which verdicts are passed on as new, and which confirm an earlier one: `--on-hang stop` acts on the second kind."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ddpdoctor.model.evidence import Timing
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.observe.inspector import Inspector, Verdict
-from ddpdoctor.observe.watcher import Callbacks, Watcher
+from ddpdoctor.observe.watcher import Callbacks, Policy, Watcher
 from tests.golden.reports import REPORTS
 
 CAPTURE = Capture((Sample(1.0, (), ()),), Timing(0.0, 0.0, 0.0, 0.0))
@@ -31,11 +32,12 @@ def told() -> list[str]:
 
 @pytest.fixture
 def watcher(tmp_path: Path, told: list[str]) -> Watcher:
-    def note(word: str) -> object:
+    def note(word: str) -> Callable[[object], None]:
         return lambda _: told.append(word)
 
-    callbacks = Callbacks(*(note(word) for word in ("new", "confirmed", "restarted", "resumed", "ending")))  # type: ignore[arg-type]
-    return Watcher(Inspector(tmp_path, (), {}, {}, 0.0, 0.0), 1, callbacks, stall_after=8.0)
+    words = ("new", "confirmed", "restarted", "resumed", "ending", "lost", "looked")
+    callbacks = Callbacks(*(note(word) for word in words))
+    return Watcher(Inspector(tmp_path, (), {}, {}, 0.0, 0.0), 1, callbacks, Policy(stall_after=8.0))
 
 
 def found(watcher: Watcher, *reports: Report) -> None:

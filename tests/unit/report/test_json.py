@@ -7,6 +7,7 @@ import json as stdlib_json
 import pytest
 
 from ddpdoctor.model.codec import DecodeError
+from ddpdoctor.model.diagnosis import Retry
 from ddpdoctor.report import json, terminal
 from ddpdoctor.report.terminal_text import Screen
 from tests.golden.reports import REPORTS, TRAIN, TRAIN_TEXT
@@ -33,8 +34,18 @@ def test_the_schema_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"schema": "ddpdoctor.report/2"}', '{"schema": "ddpdoctor.report/1"}']
+    "text", ["", "[]", "{}", '{"schema": "ddpdoctor.report/3"}', '{"schema": "ddpdoctor.report/1"}']
 )
 def test_what_is_no_report_is_refused(text: str) -> None:
     with pytest.raises(DecodeError):
         json.read(text)
+
+
+@pytest.mark.parametrize("schema", ["ddpdoctor.report/1", "ddpdoctor.report/2"])
+def test_a_report_that_does_not_say_what_running_again_would_do(schema: str) -> None:
+    value = {**stdlib_json.loads(json.render(REPORTS["hang-certain"])), "schema": schema}
+    del value["diagnoses"][0]["retry"]
+    (found,) = json.read(stdlib_json.dumps(value)).diagnoses
+    assert found.retry is Retry.UNKNOWN
+    # THEN no form says anything of it
+    assert "the same job" not in terminal.render(json.read(stdlib_json.dumps(value)), Screen(100))

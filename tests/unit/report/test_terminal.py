@@ -102,7 +102,7 @@ def test_a_report_that_names_nobody_says_what_could_not_be_considered() -> None:
 
 @pytest.mark.parametrize(
     ("fact", "shown"),
-    [("ranks 1-2 came late", "certain. Ranks 1-2 came late."), ("train.py:9 was not run", "certain. train.py:9 was")],
+    [("ranks 1-2 came late", "again. Ranks 1-2 came late."), ("train.py:9 was not run", "again. train.py:9 was")],
 )
 def test_evidence_begins_a_sentence_and_names_stay_as_they_are(fact: str, shown: str) -> None:
     report = hang_certain()
@@ -115,4 +115,4 @@ def test_blame_that_is_less_sure_than_the_cause_names_the_ranks() -> None:
     report = hang_certain()
     first = dataclasses.replace(report.diagnoses[0], culprit_confidence=Confidence.LIKELY)
     text = render(dataclasses.replace(report, diagnoses=(first,)), Screen(100))
-    assert "certain, deadlock proven, blame of rank 0 likely." in text
+    assert "certain, deadlock proven, blame of rank 0 likely; the same job fails again." in text

@@ -99,7 +99,9 @@ def test_the_pages_of_its_diagnosis_and_its_lint_rule_name_a_case(case: Case) ->
 
 
 def test_every_diagnosis_has_a_fixture() -> None:
-    assert {registered.rule.code for registered in registry.RULES} == {case.code for case in CASES if not case.harm}
+    """Except those that no program on CPUs can show."""
+    shown = {registered.rule.code for registered in registry.RULES if registered.rule.reproduced}
+    assert shown == {case.code for case in CASES if not case.harm}
 
 
 def test_a_fixture_is_read(tmp_path: Path) -> None:

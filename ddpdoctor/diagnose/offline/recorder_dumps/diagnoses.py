@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.codes import Rule
@@ -90,7 +90,11 @@ def _of_sink(job: JobState, sink: Sequence[PendingOp]) -> Iterator[Diagnosis]:
     elif pending.unknown:
         yield _no_dump(job, pending)
     elif pending.met:
-        yield _stall(job, pending)
+        beside = _open_beside(job, pending)
+        if not beside:
+            yield _stall(job, pending)
+        elif "nccl" in pending.step.backend:
+            yield _device_order(job, pending, beside)
 
 
 def _moved(job: JobState, shift: Shift) -> Diagnosis:
@@ -239,6 +243,42 @@ def _no_dump(job: JobState, pending: PendingOp) -> Diagnosis:
         fix=f"Look for the dump, the log and the exit status of {ranks(missing)}.",
         locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
         evidence=(f"{len(pending.waiting)} of {len(pending.group.members)} ranks have reached it",),
+    )
+
+
+def _open_beside(job: JobState, pending: PendingOp) -> Mapping[str, RankSet]:
+    """Other groups in which these ranks have issued an operation that has not finished."""
+    found: dict[str, list[Rank]] = {}
+    for rank in pending.waiting:
+        member = job.recorders.members[rank]
+        for role in dict.fromkeys(step.role for step in member.ring.steps if not step.finished or step.timed_out):
+            if member.groups[role].name != pending.group.name:
+                found.setdefault(member.groups[role].name, []).append(rank)
+    return {name: RankSet.of(ranks) for name, ranks in found.items()}
+
+
+def _device_order(job: JobState, pending: PendingOp, beside: Mapping[str, RankSet]) -> Diagnosis:
+    names = ", ".join(sorted(beside)[:4])
+    where = f"{issued(pending.step)}, number {pending.step.seq} of {label(job, pending)}"
+    return diagnosis(
+        codes.DEVICE_ORDER,
+        job.waiting,
+        confidence=Confidence.POSSIBLE,
+        summary=f"all of {label(job, pending)} are in {where}, and operations of group {names} are open as well",
+        why=(
+            "The ranks agree on the order, and operations of more than one group are open: the devices may have "
+            "started them in different orders, so that each holds up another. A transport that fails would look the "
+            "same."
+        ),
+        fix=(
+            "Finish the operation of one group before one of another begins on the same device: work.wait(), one "
+            "stream for both, or an event between them. `CUDA_DEVICE_MAX_CONNECTIONS=1` shows whether the order is "
+            "the cause."
+        ),
+        locations=locations([(pending.waiting, pending.step.site)], job, RankSet()),
+        evidence=tuple(
+            f"{ranks(who)}: group {name} has an operation that has not finished" for name, who in beside.items()
+        ),
     )
 
 

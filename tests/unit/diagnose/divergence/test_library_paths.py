@@ -356,3 +356,101 @@ def test_an_exception_caught_below_a_generator_of_a_library() -> None:
     usual, odd = Doing(step * 5), Doing([*step * 3, *step[:2], *step])
     found = first(job([usual, odd, usual], code={ENGINE.file: GENERATOR, MAIN.file: UPDATED}))
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD208", (1,), catches)
+
+
+ASKS = """\
+class Loop:
+    @property
+    def done(self):
+        if self.trainer.should_stop and self.long_enough:
+            return True
+        return False
+
+    def train(self):
+        while not self.done:
+            batch = next(self.feed)  # next
+            self.model(batch)  # forward
+            self.loss.backward()  # backward
+            dist.broadcast(self.flag)  # agree
+        self.call("end")
+"""
+
+STOPS = """\
+class Watch(Callback):
+    def on_step_end(self, trainer):
+        if self.quiet > 5:
+            trainer.should_stop = True  # sets
+
+def main():
+    loop.train()  # train
+    save_all()  # save
+"""
+
+
+def test_a_flag_that_a_property_of_the_loop_tests_ended_it() -> None:
+    """The loop's own line names only the property, and what the rank then calls is in no condition at all."""
+    begins, runs, gives, agrees = lines(ASKS, "next", "forward", "backward", "agree")
+    main, save, sets = lines(STOPS, "train", "save", "sets")
+    batch = [
+        within(MAIN.next(main), (begins, "train"), main=main),
+        within(MAIN.forward(main), (runs, "train"), main=main),
+        within(MAIN.backward(main), (gives, "train"), main=main),
+        within(MAIN.all("broadcast", main), (agrees, "train"), main=main),
+    ]
+    here = MAIN.line(save)
+    after = replace(MAIN.all("barrier", save), path=(here, MAIN.line(main + 2, "<module>")))
+    usual, odd = Doing([*batch, *batch]), Doing([*batch, *batch[:3], after])
+    found = first(job([usual, usual, odd], code={LOOP.file: ASKS, MAIN.file: STOPS}))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (2,), sets)
+
+
+WRAPPERS = At("/env/lib/python3.11/site-packages/fitlib/ranks.py", "wrapper")
+ONLY = """\
+def one_rank_only(rank):
+    def _one_rank_only(func):
+        def wrapper(*args):
+            if get_rank() == rank:
+                return func(*args)  # calls
+        return wrapper
+    return _one_rank_only
+
+def usual(func):
+    if get_rank() == 0:
+        log("begins")
+    return func()  # passes
+"""
+HANDLER = """\
+def main():
+    loop = Loop(callbacks=[only(refresh)])
+    loop.train()  # train
+
+def refresh(state):
+    dist.all_gather(scores, score)  # gathers
+"""
+
+
+def called_back(*frames: tuple[int, str]) -> Evidence:
+    """Rank 1 is in a collective of the job's function that the library calls through these frames of its wrapper."""
+    main, gathers = lines(HANDLER, "train", "gathers")
+    batch = [
+        within(MAIN.next(main), (NEXT, "train"), main=main),
+        within(MAIN.forward(main), (FORWARD, "step"), (STEPS, "train"), main=main),
+        within(MAIN.backward(main), (BACKWARD, "train"), main=main),
+    ]
+    user = MAIN.line(gathers, "refresh")
+    path = (user, *(WRAPPERS.line(*frame) for frame in frames), LOOP.line(SAVES, "train"), MAIN.line(main))
+    act = replace(At("/job/train.py", "refresh").all("all_gather", gathers), path=(*path, MAIN.line(5, "<module>")))
+    usual = Doing([*batch, *batch])
+    code = {LOOP.file: LIBRARY, MAIN.file: HANDLER, WRAPPERS.file: ONLY}
+    return job([usual, Doing([*batch, act]), usual], code=code)
+
+
+def test_a_decorators_wrapper_that_lets_one_rank_only() -> None:
+    found = first(called_back((lines(ONLY, "calls")[0], "wrapper")))
+    assert (found.code, found.culprits.members) == ("DD203", (1,))
+    assert "Let all ranks run `refresh`" in found.fix
+
+
+def test_a_wrapper_that_asks_the_rank_for_something_else_decides_nothing() -> None:
+    found = first(called_back((lines(ONLY, "passes")[0], "usual")))
+    assert "Let all ranks run" not in found.fix

@@ -9,7 +9,7 @@ import pytest
 
 from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome, Retry
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.stacks import Site
@@ -184,3 +184,37 @@ def test_a_kill_for_memory_is_told_where_the_kernel_counts_one(kills: int, words
     found = examine(replace(job(gone), memory_kills=kills)).diagnoses[0]
     assert words in found.fix
     assert any("killed for memory" in line for line in found.evidence) is bool(kills)
+
+
+RAY = "/env/lib/python3.11/site-packages/ray/train/v2/_internal/execution/worker_group/thread_runner.py"
+
+
+def test_ranks_that_their_framework_ends_when_the_work_is_done_have_not_failed() -> None:
+    way = (AT.line(3), Site(RAY, 37, "_run"))
+    done = Doing([replace(AT.all("barrier", 3), path=way)], blocked=False, exit_status=1)
+    report = examine(job([done, done]))
+    assert (report.outcome, report.diagnoses) == (Outcome.HEALTHY, ())
+    # WHEN one of them failed by itself THEN it alone did, and the others were ended for it
+    broke = replace(done, raised=raised("KeyError", "'stars'", 10.0, AT.line(7)))
+    found = examine(job([done, broke])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == ("DD251", (1,), Confidence.CERTAIN)
+    # WHEN no framework is on the way THEN nobody else would have ended them
+    plain = Doing([AT.all("barrier", 3)], blocked=False, exit_status=1)
+    assert examine(job([plain, plain])).outcome is Outcome.CRASH
+
+
+@pytest.mark.parametrize(
+    ("kind", "retry"),
+    [("KeyError", Retry.FAILS_AGAIN), ("OutOfMemoryError", Retry.MAY_PASS), ("OSError", Retry.MAY_PASS)],
+)
+def test_an_exception_of_the_program_comes_again(kind: str, retry: Retry) -> None:
+    lost = raised("RuntimeError", "Connection closed by peer", 10.5, AT.line(3))
+    victim = Doing([AT.all("all_reduce", 3)], raised=lost, exit_status=1)
+    culprit = Doing([AT.all("barrier", 2)], raised=raised(kind, "x", 10.0, AT.line(7)), exit_status=1)
+    found = examine(job([victim, culprit, victim])).diagnoses[0]
+    assert (found.code, found.retry) == ("DD251", retry)
+
+
+def test_a_rank_that_was_killed_may_live_the_next_time() -> None:
+    gone = Doing([AT.all("barrier", 2)], exit_status=-9)
+    assert examine(job([Doing([AT.all("all_reduce", 3)]), gone])).diagnoses[0].retry is Retry.MAY_PASS

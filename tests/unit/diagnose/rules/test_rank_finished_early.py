@@ -74,3 +74,23 @@ def test_a_return_that_simply_follows_the_last_step_is_not_shown() -> None:
     waits, gone = Doing([act] * 4), Doing([act] * 3, exit_status=0, blocked=False)
     found = examine(job([waits, gone, waits], code={AT.file: FORKED})).diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD252", (1,), 9)
+
+
+STREAM = """\
+def run(feed):
+    for number, rows in enumerate(feed):
+        fit(rows)
+        dist.all_reduce(rows)
+    return number
+"""
+
+
+def test_the_loop_that_the_others_are_still_in_is_shown() -> None:
+    act = replace(AT.all("all_reduce", 4, function="run"), path=(AT.line(4, "run"), AT.line(9, "<module>")))
+    waits, gone = Doing([act] * 4), Doing([act] * 3, exit_status=0, blocked=False)
+    found = examine(job([waits, gone, waits], code={AT.file: STREAM})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD252", (1,), 2)
+    # WHEN the others have left it, too THEN it explains nothing
+    later = Doing([*[act] * 3, AT.all("barrier", 9)])
+    found = examine(job([later, gone, later], code={AT.file: STREAM})).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD252", 9)

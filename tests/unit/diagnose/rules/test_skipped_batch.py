@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import Doing, job
+from tests.unit.diagnose.builders import Act, Doing, job
 from tests.unit.diagnose.stories import AT, among
 from tests.unit.diagnose.verdicts import everywhere, first
 
@@ -42,3 +44,30 @@ def test_skip_is_certain_where_the_source_shows_the_only_way_past() -> None:
     shifted += "  except ValueError: pass\n"
     likely = first(job([usual, odd, usual], code={AT.file: shifted}))
     assert (likely.code, likely.confidence) == ("DD207", Confidence.LIKELY)
+
+
+FIT = """\
+def train_step(batch):
+    if not batch.any():
+        return zero
+    return forward_and_backward(batch)
+
+for batch in loader:
+    loss = train_step(batch)
+    optimizer.step()
+dist.barrier()
+"""
+
+
+def _inside(act: Act) -> Act:
+    way = (AT.line(4, "train_step"), AT.line(7, "<module>"))
+    return replace(act, site=way[0], path=way)
+
+
+def test_a_step_of_the_optimizer_follows_the_skipped_forward_as_it_follows_every_forward() -> None:
+    batch = [AT.next(6), _inside(AT.forward(4)), _inside(AT.backward(4)), AT.update(8)]
+    usual = Doing([*batch, *batch, *batch[:3]])
+    short = Doing([*batch, batch[0], batch[3], *batch, AT.stop(6), AT.all("barrier", 9)])
+    found = first(job([usual, short, usual], code={AT.file: FIT}))
+    assert (found.code, found.culprits.members) == ("DD207", (1,))
+    assert found.locations[0].source == "return zero"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.evidence import RankEvidence
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Doing, job
 from tests.unit.diagnose.stories import AT, among, in_backward
@@ -99,3 +104,19 @@ def test_counters_decide_where_the_ring_has_lost_the_beginning() -> None:
     found = first(job([usual, odd, usual], code=stories.CODE, lost=60))
     assert found.code == "DD201"
     assert found.culprits.members == (1,)
+
+
+@pytest.mark.parametrize(("mine", "theirs", "told"), [(3, 4, True), (4, 4, False), (3, None, False)])
+def test_lengths_that_differ_are_told(mine: int, theirs: int | None, told: bool) -> None:
+    # GIVEN loaders that said before the first batch how many they have
+    evidence = among(3, 1, stories.ran_out)
+
+    def long(seen: RankEvidence, length: int | None) -> RankEvidence:
+        assert seen.page is not None
+        loaders = tuple(replace(one, length=length) for one in seen.page.counters.loaders)
+        return replace(seen, page=replace(seen.page, counters=replace(seen.page.counters, loaders=loaders)))
+
+    ranks = tuple(long(seen, mine if seen.rank == 1 else theirs) for seen in evidence.ranks)
+    facts = first(replace(evidence, ranks=ranks)).evidence
+    assert ("rank 1: a loader of 3 batches, as its length says" in facts) is told
+    assert ("ranks 0,2: a loader of 4 batches, as its length says" in facts) is told

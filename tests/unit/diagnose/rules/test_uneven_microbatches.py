@@ -20,11 +20,11 @@ def train(loader):
 CODE = {AT.file: PROGRAM}
 
 
-def _step(parts: int) -> list[Act]:
+def _step(parts: int, update: int = 6) -> list[Act]:
     acts = [AT.next(2)]
     for _ in range(parts):
         acts += [AT.forward(4), AT.backward(5)]
-    return [*acts, AT.update(6), AT.all("all_gather", 7)]
+    return [*acts, AT.update(update), AT.all("all_gather", update + 1)]
 
 
 @pytest.mark.parametrize("odd", range(3))
@@ -48,3 +48,32 @@ def test_another_batch_is_another_cause() -> None:
     longer = Doing([*_step(1), *_step(1), AT.next(2), AT.forward(4), AT.backward(5)])
     report = examine(job([usual, longer, usual], code=CODE))
     assert "DD202" not in [d.code for d in report.diagnoses]
+
+
+#: its conditions decide how many parts there are
+SPLIT = """\
+def cut(batch):
+    part = []
+    for row in batch:
+        if part and full(part, row):
+            yield part
+            part = []
+        part.append(row)
+    if part:
+        yield part
+"""
+
+
+def test_the_conditions_of_the_generator_that_splits_are_the_split() -> None:
+    usual, more = Doing([*_step(2), *_step(2)]), Doing([*_step(2), *_step(3)[:-2]])
+    found = examine(job([usual, more, usual], code={AT.file: PROGRAM + SPLIT})).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD202", (1,))
+
+
+def test_a_condition_in_the_loop_itself_is_another_cause() -> None:
+    leaves = PROGRAM.replace(
+        "        optimizer", "            if enough(part):\n                break\n        optimizer"
+    )
+    usual, fewer = Doing([*_step(2, 8), *_step(3, 8)[:-2]]), Doing([*_step(2, 8), *_step(2, 8)])
+    report = examine(job([usual, fewer, usual], code={AT.file: leaves + SPLIT}))
+    assert "DD202" not in [one.code for one in report.diagnoses]

@@ -92,6 +92,17 @@ def test_all_in_one_operation_is_no_ranks_fault() -> None:
     assert first.confidence is Confidence.LIKELY
 
 
+def test_another_group_that_is_open_is_not_the_transport() -> None:
+    groups = (Group("b", (Rank(0), Rank(1)), "b"),)
+    rings = {rank: [entry(1), waits(2), waits(1, 12, group="b")] for rank in range(2)}
+    report = verdict(rings, 2, groups)
+    assert [(found.code, found.confidence) for found in report.diagnoses] == [("DD272", Confidence.POSSIBLE)]
+    assert "operations of group b are open as well" in report.diagnoses[0].summary
+    # THEN what has finished there is no reason
+    rings = {rank: [entry(1), entry(1, 12, group="b"), waits(2)] for rank in range(2)}
+    assert [found.code for found in verdict(rings, 2, groups).diagnoses] == ["DD271"]
+
+
 def test_a_rank_without_a_dump_is_a_possible_culprit() -> None:
     first = verdict({rank: [entry(1), waits(2)] for rank in (0, 1, 3)}, 4).diagnoses[0]
     assert first.culprits == RankSet.of([2])

@@ -1,0 +1,1 @@
+"""Several watchers of one job come to one verdict."""

@@ -1,0 +1,166 @@
+"""Pure. Who is waited for: the n-th meeting of a group is the n-th on each of its ranks, and the others waited for the
+last to come. After a delay only the first meeting shows it.
+
+A delay inside backward is not seen here: its events are those of its beginning.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ddpdoctor.model.diagnosis import Location
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.waited import Straggler, Waited
+from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Moment, Names
+
+#: meetings of a rank that wait for those of others; more of them, and the ranks do not meet
+MOST_OPEN = 4096
+#: moments before a meeting in which what a rank did is looked for
+TRAIL = 32
+#: what is told: a rank came last so often, by so many seconds, and took so much of the time of the others
+FEWEST, SHORTEST, LEAST_SHARE = 10, 0.003, 0.03
+#: share of the meetings in which chance alone does not make one rank of several the last
+OFTEN = 0.15
+
+
+class Arrival(NamedTuple):
+    """One rank at one meeting, and what it did since the one before: (seconds, after which place, before which)."""
+
+    time: float
+    gaps: tuple[tuple[float, int, int], ...]
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Meetings of one kind in which one rank came last."""
+
+    #: how often by SHORTEST at least, and by how many seconds together
+    late: int = 0
+    seconds: float = 0.0
+    #: (place after which, place before which) of its longest gap -> seconds beyond the others
+    spent: dict[tuple[int, int], float] = field(default_factory=lambda: defaultdict(float))
+
+
+class Arrivals:
+    """Takes in the moments of all ranks as they come, and keeps sums."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._open: dict[int, dict[int, deque[Arrival]]] = defaultdict(lambda: defaultdict(deque))
+        self._trails: dict[tuple[int, int], deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=TRAIL))
+        self._tallies: dict[tuple[int, str, int], _Tally] = defaultdict(_Tally)
+        self._met: dict[tuple[int, str], int] = defaultdict(int)
+        self._waited = 0.0
+        self._first: dict[int, float] = {}
+        self._last: dict[int, float] = {}
+
+    def add(self, rank: int, moments: Iterable[Moment]) -> None:
+        """Take in what a rank did next, in order."""
+        for moment in moments:
+            trail = self._trails[rank, moment.thread]
+            if moment.group == NOWHERE or not moment.blocks:
+                trail.append((moment.time, moment.place))
+                continue
+            self._first.setdefault(rank, moment.time)
+            self._last[rank] = moment.time
+            self._arrive(rank, moment, _gaps(trail, moment))
+            trail.clear()
+            trail.append((moment.time, moment.place))
+
+    def forget(self) -> None:
+        """Begin anew: moments were lost, so meetings cannot be numbered any more. Sums are kept."""
+        self._open.clear()
+        self._trails.clear()
+
+    def _arrive(self, rank: int, moment: Moment, gaps: tuple[tuple[float, int, int], ...]) -> None:
+        group = self._open[moment.group]
+        group[rank].append(Arrival(moment.time, gaps))
+        members = self._names.known[moment.group].members
+        while all(group[member] for member in members):
+            self._meet(moment, {int(member): group[member].popleft() for member in members})
+        if len(group[rank]) > MOST_OPEN:
+            group.clear()
+
+    def _meet(self, moment: Moment, came: dict[int, Arrival]) -> None:
+        order = sorted(came, key=lambda rank: came[rank].time)
+        if len(order) < 2:
+            return
+        last, before = order[-1], order[-2]
+        end = came[last].time
+        self._waited += sum(end - one.time for one in came.values())
+        what = self._meeting(moment)
+        self._met[moment.group, what] += 1
+        lead = end - came[before].time
+        tally = self._tallies[moment.group, what, last]
+        # of many meetings nearly together, chance alone makes one the last: those count that were late
+        if lead < SHORTEST:
+            return
+        tally.late += 1
+        tally.seconds += lead
+        if found := _excess(came[last].gaps, [came[rank].gaps for rank in order[:-1]]):
+            tally.spent[found] += lead
+
+    def _meeting(self, moment: Moment) -> str:
+        return "backward" if moment.code == BACKWARD else self._names.sites[moment.place][2]
+
+    def waited(self) -> Waited | None:
+        """What was seen so far, None before the ranks met."""
+        meetings = sum(self._met.values())
+        seconds = max((self._last[rank] - self._first[rank] for rank in self._last), default=0.0)
+        if not meetings or seconds <= 0.0:
+            return None
+        total = seconds * len(self._last)
+        found = sorted(self._stragglers(seconds), key=lambda one: -one.last * one.seconds)
+        return Waited(min(1.0, self._waited / total), seconds, meetings, tuple(found))
+
+    def _stragglers(self, seconds: float) -> Iterable[Straggler]:
+        for (group, what, rank), tally in self._tallies.items():
+            met = self._met[group, what]
+            if tally.late < FEWEST or tally.late < OFTEN * met or tally.seconds < LEAST_SHARE * seconds:
+                continue
+            doing, location = self._doing(rank, tally)
+            label = self._names.known[group].label(len(self._last))
+            yield Straggler(Rank(rank), label, what, tally.late, met, tally.seconds / tally.late, doing, location)
+
+    def _doing(self, rank: int, tally: _Tally) -> tuple[str, Location | None]:
+        """What the rank did while the others waited."""
+        if not tally.spent:
+            return "", None
+        after, before = max(tally.spent, key=lambda gap: tally.spent[gap])
+        code, site, _ = self._names.sites[before]
+        begun = self._names.sites[after][1]
+        if code != NEXT and begun is not None:
+            site = begun
+        where = Location(RankSet((Rank(rank),)), site.file, site.line, site.function) if site else None
+        return "loading data" if code == NEXT else "after this line", where
+
+
+def _gaps(trail: Iterable[tuple[float, int]], end: Moment) -> tuple[tuple[float, int, int], ...]:
+    found: list[tuple[float, int, int]] = []
+    before: tuple[float, int] | None = None
+    for one in (*trail, (end.time, end.place)):
+        if before is not None:
+            found.append((one[0] - before[0], before[1], one[1]))
+        before = one
+    return tuple(found)
+
+
+def _excess(
+    mine: tuple[tuple[float, int, int], ...], others: list[tuple[tuple[float, int, int], ...]]
+) -> tuple[int, int] | None:
+    """The gap that is longest beyond what the others took between the same places. The first gap follows a meeting, in
+    which the others waited, too: it is compared as the others are."""
+    if not mine:
+        return None
+    usual = [{(after, before): seconds for seconds, after, before in gaps} for gaps in others]
+
+    def beyond(gap: tuple[float, int, int]) -> float:
+        known = [one[gap[1:]] for one in usual if gap[1:] in one]
+        return gap[0] - (statistics.median(known) if known else 0.0)
+
+    longest = max(mine, key=beyond)
+    return longest[1], longest[2]

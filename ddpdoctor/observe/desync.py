@@ -1,0 +1,225 @@
+"""Pure. A shift that has stayed, as a report: who, since when, at which line, and what will come of it.
+
+Never more than a warning: operations and sizes agree, so nothing is stuck. `likely` only where a majority, the source
+and the recorders agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.codes import Rule
+from ddpdoctor.diagnose.course import NO_PROOF
+from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.model.collectives import Recorder
+from ddpdoctor.model.desync import Desync
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.report import RankStatus, Report, Timeline
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.observe.shifts import Kept, Shift, Shifts, parting
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, Names
+
+#: collectives at equal numbers that recorders must agree on
+AGREED = 8
+_DOES = {
+    NEXT: "took the next batch",
+    STOP: "came to the end of its loader",
+    FORWARD: "went on to forward",
+    FORWARD_NO_SYNC: "went on to a forward under no_sync",
+    BACKWARD: "went on to backward",
+    STEP: "went on to the optimizer's step",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A shift, and the two sides of its parting."""
+
+    shift: Shift
+    culprits: RankSet
+    members: RankSet
+    group: str
+    mine: Kept | None = None
+    theirs: Kept | None = None
+
+
+def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
+    """Who has shifted, and where their way left that of the others."""
+    group = names.known[shift.group]
+    shifted = RankSet.of(rank for rank, _ in shift.by)
+    members = RankSet(group.members)
+    rest = members - shifted
+    label = group.label(1 + max(group.members))
+    found = Found(shift, shifted if shift.majority else RankSet(), members, label)
+    if not shifted or not rest:
+        return found
+    mine, theirs = (shifts.memory(next(iter(side)), shift.group) for side in (shifted, rest))
+    apart = parting(mine, theirs, shift)
+    return found if apart is None else Found(shift, found.culprits, members, label, *apart)
+
+
+def sites(found: Found, names: Names) -> tuple[Site, ...]:
+    """The places that a report names."""
+    kept = (found.mine, found.theirs)
+    places = [found.shift.spot[0], found.shift.spot[1], *(one.place for one in kept if one)]
+    return tuple(site for place in places if place >= 0 and (site := names.sites[place][1]) is not None)
+
+
+def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
+    """Whether only the loader's place tells, and its line is no `for`: a bad batch may have been replaced by the next
+    one, which takes one more and leaves everything else as it is."""
+    kind, site, _ = names.sites[found.shift.spot[0]]
+    if kind != NEXT:
+        return False
+    text = _line(site, code)
+    return " in " not in text or not text.lstrip().startswith(("for ", "async for ", "with "))
+
+
+def agree(recorders: Mapping[Rank, Recorder], group: str, members: RankSet) -> bool:
+    """Whether the ranks' recorders hold the same operations and sizes at equal numbers: the fault is silent so far."""
+    if any(rank not in recorders for rank in members):
+        return False
+    rows = [
+        {entry.seq: (entry.op, entry.numel) for entry in recorders[rank].entries if entry.group == group}
+        for rank in members
+    ]
+    common = sorted(set.intersection(*(set(row) for row in rows)))
+    return len(common) >= AGREED and all(len({row[seq] for row in rows}) == 1 for seq in common)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a warning is told with. Times are CLOCK_MONOTONIC seconds."""
+
+    code: Mapping[str, SourceFile]
+    started: float
+    now: float
+    #: the recorders agree (see `agree`)
+    confirmed: bool
+
+
+def report(found: Found, names: Names, seen: Circumstances) -> Report:
+    """The warning."""
+    rule, said, site = _parting(found, names)
+    sure = seen.confirmed and found.shift.majority and rule is not codes.UNDECIDED
+    place = names.sites[found.shift.spot[0]][1]
+    desync = Desync(
+        culprits=found.culprits,
+        members=found.members,
+        group=found.group,
+        shift=found.shift.by[0][1],
+        seen_at=_location(found, place, seen.code),
+        visit=found.shift.visit,
+        since=found.shift.since - seen.started,
+        parting=said,
+        location=_location(found, site, seen.code),
+        code=rule.code,
+    )
+    return Report(
+        outcome=Outcome.DESYNC,
+        deadlock=Deadlock.NO,
+        diagnoses=(_diagnosis(found, rule, desync, confirmed=seen.confirmed, sure=sure),),
+        ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in found.members),
+        groups=(),
+        stacks=(),
+        gaps=(),
+        timeline=Timeline(None, desync.since, seen.now - seen.started),
+        code=seen.code,
+        notes=(NO_PROOF,),
+        desync=desync,
+    )
+
+
+def _diagnosis(found: Found, rule: Rule, desync: Desync, *, confirmed: bool, sure: bool) -> Diagnosis:
+    facts = [
+        f"at visit {desync.visit} of the same place, and at every one since, the number of collectives before it "
+        f"differs by {abs(desync.shift)}"
+    ]
+    if confirmed:
+        facts.append("operations and sizes agree at every number, as the recorders show")
+    return diagnosis(
+        rule,
+        RankSet(),
+        confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
+        culprits=found.culprits,
+        summary=_summary(found, desync),
+        why=_why(found, desync.shift),
+        fix="Let every rank take part in every step: skip a batch on all ranks or on none, and agree on it (all_reduce "
+        "a flag) where one rank decides.",
+        locations=(desync.location,) if desync.location else (),
+        evidence=tuple(facts),
+    )
+
+
+def _words(ranks: Iterable[int]) -> str:
+    members = RankSet.of(ranks)
+    return f"rank{'s' * (len(members) > 1)} {members}"
+
+
+def _does(kept: Kept | None, names: Names) -> str:
+    if kept is None:
+        return "did nothing"
+    code, site, op = names.sites[kept.place]
+    where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site else ""
+    return (f"called {op}" if code == CALL else _DOES.get(code, "went on")) + where
+
+
+def _parting(found: Found, names: Names) -> tuple[Rule, str, Site | None]:
+    """The rule for such a parting, the parting in words, and the line to look at."""
+    if found.mine is None and found.theirs is None:
+        return codes.UNDECIDED, "", None
+    shifted = [rank for rank, _ in found.shift.by]
+    rest = found.members - RankSet.of(shifted)
+    said = f"{_words(shifted)} {_does(found.mine, names)} where {_words(rest)} {_does(found.theirs, names)}"
+    mine, theirs = (found.mine.code if found.mine else -1), (found.theirs.code if found.theirs else -1)
+    site = names.sites[(found.mine or found.theirs).place][1]  # type: ignore[union-attr]
+    if FORWARD_NO_SYNC in (mine, theirs) and FORWARD in (mine, theirs):
+        return codes.NO_SYNC_MISMATCH, said, site
+    if CALL in (mine, theirs) and mine != theirs:
+        called = found.mine if mine == CALL else found.theirs
+        return codes.RANK_CONDITIONAL_COLLECTIVE, said, names.sites[called.place][1] if called else site
+    if theirs in (FORWARD, BACKWARD, STEP, FORWARD_NO_SYNC):
+        return codes.SKIPPED_BATCH, said, site
+    return codes.UNDECIDED, said, site
+
+
+def _summary(found: Found, desync: Desync) -> str:
+    parted = f": {desync.parting}" if desync.parting else ""
+    if not found.culprits:
+        return f"since {desync.since:.0f} s the {_words(found.members)} do not belong to the same step any more{parted}"
+    number = abs(desync.shift)
+    behind = "ahead of" if desync.shift > 0 else "behind"
+    plural = "s" if number > 1 else ""
+    others = _words(found.members - found.culprits)
+    is_are = "are" if len(found.culprits) > 1 else "is"
+    where = f"{number} collective{plural} {behind} {others} at the same place"
+    return f"since {desync.since:.0f} s {_words(found.culprits)} {is_are} {where}{parted}"
+
+
+def _why(found: Found, shift: int) -> str:
+    who = _words(found.culprits) if found.culprits else "one of the ranks"
+    return (
+        f"In {found.group} collectives pair by their number. Since then those of {who} pair with another step of the "
+        f"others, {abs(shift)} apart: gradients and metrics are mixed, and nothing fails, because operations and sizes "
+        "agree. The ranks will wait for each other for ever where the numbers run out, at the latest at the end of the "
+        "epoch."
+    )
+
+
+def _location(found: Found, site: Site | None, code: Mapping[str, SourceFile]) -> Location | None:
+    if site is None:
+        return None
+    ranks = RankSet.of(rank for rank, _ in found.shift.by)
+    return Location(ranks, site.file, site.line, site.function, _line(site, code).strip())
+
+
+def _line(site: Site | None, code: Mapping[str, SourceFile]) -> str:
+    text = code.get(site.file) if site else None
+    if site is None or text is None:
+        return ""
+    lines = text.text.split("\n")
+    return lines[site.line - text.first] if 0 <= site.line - text.first < len(lines) else ""

@@ -1,0 +1,103 @@
+"""Impure. What can be told of a job that still moves: a shift of ranks, a part that stands for ever, who is late."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Mapping
+
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.capture import PartKind
+from ddpdoctor.diagnose.course import with_course
+from ddpdoctor.model.course import Course
+from ddpdoctor.model.desync import Desync
+from ddpdoctor.model.diagnosis import Deadlock
+from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.waited import Waited
+from ddpdoctor.observe import desync, parts
+from ddpdoctor.observe.history import History
+from ddpdoctor.observe.inspector import Inspector, Verdict
+from ddpdoctor.observe.parts import Attempts, Seat, Stand
+from ddpdoctor.observe.seats import LivePages
+from ddpdoctor.observe.shifts import Shift
+
+
+class Early:
+    """Follows the history of the ranks; each shift and each part is told once."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        self._inspector = inspector
+        self._pages = LivePages(inspector.run)
+        self._history = History(self._pages)
+        #: the shift that was told
+        self._told: Desync | None = None
+        self._attempts = Attempts()
+        self._parts_read = 0.0
+
+    def read(self, workers: Iterable[Worker]) -> None:
+        """Take in what is new on the pages."""
+        self._history.read(workers)
+
+    def waited(self) -> Waited | None:
+        """Who waited for whom so far."""
+        return self._history.arrivals.waited()
+
+    def desync(self, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
+        """The warning that ranks have shifted against each other, the first time that this is seen."""
+        for shift in () if self._told is not None else self._history.shifts.found():
+            warning = self._warning(shift, workers, now, moved)
+            if warning is not None:
+                self._told = warning.report.desync
+                return warning
+        return None
+
+    def _warning(self, shift: Shift, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
+        names = self._history.names
+        apart = desync.find(shift, self._history.shifts, names)
+        code = self._inspector.source(desync.sites(apart, names))
+        if desync.is_replaced_batch(apart, names, code):
+            return None
+        sample = self._inspector.sample(workers, frozenset({PartKind.PAGE, PartKind.RECORDER}))
+        capture = self._inspector.captured((sample,), now, moved)
+        recorders = {seen.rank: seen.recorder for seen in assemble(capture).ranks if seen.recorder}
+        confirmed = desync.agree(recorders, names.known[shift.group].name, apart.members)
+        report = desync.report(apart, names, desync.Circumstances(code, self._inspector.started, now, confirmed))
+        course = Course(report.desync, report.diagnoses[0], self.waited())
+        report = dataclasses.replace(report, waited=course.waited)
+        return Verdict(report, dataclasses.replace(capture, code=code, course=course))
+
+    def part(self, workers: tuple[Worker, ...], now: float) -> Mapping[int, tuple[int, ...]] | None:
+        """The threads of each process that stand, if it is time to try to prove that they can never go on; processes
+        that stand as a whole are left out. The job as a whole has its own clock."""
+        if now - self._parts_read < parts.READING:
+            return None
+        self._parts_read = now
+        seats = self._pages.seats(workers, now)
+        found = parts.closed(seats)
+        self._attempts, again = parts.notice(self._attempts, found)
+        return _threads(seats, found) if again and parts.is_due(self._attempts, now) else None
+
+    def proof(
+        self, workers: tuple[Worker, ...], moved: float, threads: Mapping[int, tuple[int, ...]]
+    ) -> Verdict | None:
+        """The verdict on a part that `part` has given; None if it is not proven."""
+        began = time.monotonic()
+        verdict = self._inspector.prove(workers, moved, threads)
+        proven = verdict is not None and verdict.report.deadlock is Deadlock.PROVEN
+        self._attempts = parts.tried(self._attempts, began, time.monotonic(), proven=proven)
+        return verdict if proven else None
+
+    def with_course(self, verdict: Verdict) -> Verdict:
+        """The verdict with what was seen while the job moved."""
+        course = Course(desync=self._told, waited=self.waited())
+        capture = dataclasses.replace(verdict.capture, course=course)
+        return dataclasses.replace(verdict, report=with_course(verdict.report, course), capture=capture)
+
+
+def _threads(seats: Iterable[Seat], found: Iterable[Stand]) -> dict[int, tuple[int, ...]]:
+    """pid -> the threads that stand, for processes of which another thread that communicates goes on."""
+    standing: dict[int, set[int]] = {}
+    for stand in found:
+        standing.setdefault(stand.rank, set()).add(stand.thread)
+    pids = {seat.rank: seat.pid for seat in seats if standing.get(seat.rank, seat.threads) < seat.threads}
+    return {pid: tuple(sorted(standing[rank])) for rank, pid in pids.items()}

@@ -1,0 +1,68 @@
+"""Impure. The history of all ranks as it grows: read from the pages twice a second, and handed on in common numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.observe.arrivals import Arrivals
+from ddpdoctor.observe.seats import LivePages
+from ddpdoctor.observe.shifts import Shifts
+from ddpdoctor.observe.stream import Names, Translator
+
+
+class History:
+    """What the ranks did since they were started; begins anew when the launcher has started them again."""
+
+    def __init__(self, pages: LivePages) -> None:
+        self._pages = pages
+        self._pids: dict[int, int] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.names = Names()
+        self.arrivals = Arrivals(self.names)
+        self.shifts = Shifts(self.names)
+        self._translators: dict[int, Translator] = {}
+        self._lost: set[int] = set()
+
+    def read(self, workers: Iterable[Worker]) -> None:
+        """Take in what is new on every page."""
+        for rank, worker in self._newest(workers).items():
+            page = self._pages.of(worker)
+            try:
+                rows = page.news()
+                known = page.identity()
+            except (OSError, ValueError):
+                continue
+            if known is None:
+                continue
+            translator = self._translators.get(rank)
+            if translator is None:
+                translator = self._translators[rank] = Translator(self.names, page.texts, known[1])
+            if page.lost and rank not in self._lost:
+                self._lost.add(rank)
+                self.arrivals.forget()
+                self.shifts.forget()
+            moments = translator.moments(rows)
+            self.arrivals.add(rank, moments)
+            self.shifts.add(rank, moments)
+
+    def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:
+        """The process of each rank that has a page."""
+        found: dict[int, Worker] = {}
+        for worker in sorted(workers, key=lambda one: one.started):
+            if worker.role is not Role.RANK:
+                continue
+            try:
+                known = self._pages.of(worker).identity()
+            except (OSError, ValueError):
+                continue
+            if known is not None:
+                found[known[0]] = worker
+        for rank, worker in found.items():
+            if self._pids.setdefault(rank, worker.pid) != worker.pid:
+                self._pids = {rank: worker.pid for rank, worker in found.items()}
+                self._begin()
+                break
+        return found

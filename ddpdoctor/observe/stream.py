@@ -1,0 +1,105 @@
+"""Pure. The history of all ranks in common numbers: what is the same place or group on every rank has one number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ddpdoctor.model.ranks import Group, Rank
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.probe import page as layout
+from ddpdoctor.probe.string_table import StringTable
+
+CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
+    layout.EVENT_KINDS.index(kind)
+    for kind in ("call", "next", "stop_iteration", "forward", "forward_no_sync", "backward", "optimizer_step")
+)
+#: what a call waits for if it is an operation of the whole group
+_COLLECTIVE = frozenset(layout.KINDS.index(kind) for kind in ("all", "from_root", "to_root"))
+_PAIRED = frozenset(layout.KINDS.index(kind) for kind in ("send", "recv"))
+NOWHERE = -1
+
+
+class Moment(NamedTuple):
+    """An event of one rank."""
+
+    time: float
+    #: index in EVENT_KINDS
+    code: int
+    thread: int
+    #: number of the place (what happens there and the line), the same on all ranks
+    place: int
+    #: number of the group that meets here, NOWHERE if nobody does
+    group: int
+    #: the rank waits here until the others have come
+    blocks: bool = False
+
+
+@dataclass(slots=True)
+class Names:
+    """The numbers of places and groups. Numbers count from 0 and stay."""
+
+    places: dict[tuple[int, Site | None, str], int] = field(default_factory=dict)
+    groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+    #: by number
+    sites: list[tuple[int, Site | None, str]] = field(default_factory=list)
+    known: list[Group] = field(default_factory=list)
+
+    def place(self, code: int, site: tuple[str, int, str] | None, op: str) -> int:
+        key = (code, Site(*site) if site else None, op)
+        number = self.places.get(key)
+        if number is None:
+            number = self.places[key] = len(self.sites)
+            self.sites.append(key)
+        return number
+
+    def group(self, name: str, description: str, members: tuple[int, ...]) -> int:
+        number = self.groups.get((name, members))
+        if number is None:
+            number = self.groups[name, members] = len(self.known)
+            self.known.append(Group(name, tuple(Rank(member) for member in members), description))
+        return number
+
+
+class Translator:
+    """One page's rows as moments: its text positions are looked up once each."""
+
+    def __init__(self, names: Names, texts: StringTable, world_size: int) -> None:
+        self._names = names
+        self._texts = texts
+        self._world = names.group("0", "default_pg", tuple(range(world_size)))
+        self._places: dict[tuple[int, int, int], int] = {}
+        self._groups: dict[int, int] = {0: self._world}
+        #: thread -> whether its newest forward has a backward that communicates
+        self._synchronises: dict[int, bool] = {}
+
+    def moments(self, rows: list[tuple[Any, ...]]) -> list[Moment]:
+        """Rows as `probe.page.EVENT` unpacks them, in order."""
+        return [self._moment(row) for row in rows]
+
+    def _moment(self, row: tuple[Any, ...]) -> Moment:
+        _, time, _, thread, site, group, op, _, _, _, _, code, flags, _, _ = row
+        key = (code, site, op)
+        place = self._places.get(key)
+        if place is None:
+            name = (self._texts.name(op) or "") if code == CALL else ""
+            place = self._places[key] = self._names.place(code, self._texts.site(site), name)
+        if code == CALL:
+            kind = flags >> layout.KIND_SHIFT
+            if kind in _COLLECTIVE:
+                return Moment(time, code, thread, place, self._group(group), not flags & layout.ASYNCHRONOUS)
+        elif code == FORWARD:
+            self._synchronises[thread] = bool(flags & layout.GRADIENTS)
+        elif code == FORWARD_NO_SYNC:
+            self._synchronises[thread] = False
+        elif code == BACKWARD and self._synchronises.pop(thread, False):
+            return Moment(time, code, thread, place, self._group(group), True)
+        return Moment(time, code, thread, place, NOWHERE)
+
+    def _group(self, position: int) -> int:
+        number = self._groups.get(position)
+        if number is None:
+            found = self._texts.group(position)
+            number = self._world if found is None else self._names.group(*found)
+            self._groups[position] = number
+        return number

@@ -1,0 +1,93 @@
+"""A small training whose rank 1 does something else in one step; every kind has a silent phase.
+
+`--kind none` is the healthy job, `replaced` one that no page can tell from a skipped batch.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+#: the step in which it happens, and the seconds of a step
+WRONG, PAUSE = 30, 0.03
+KINDS = ("none", "replaced", "skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
+
+
+def batches(loader: DataLoader[tuple[torch.Tensor, ...]], kind: str) -> Iterator[tuple[int, torch.Tensor]]:
+    if kind != "replaced":
+        for i, (batch,) in enumerate(loader):
+            yield i, batch
+        return
+    endless = iter(loader)
+    for i in range(100):
+        (batch,) = next(endless)
+        if i == WRONG and dist.get_rank() == 1:
+            (batch,) = next(endless)
+        yield i, batch
+
+
+def step(
+    kind: str,
+    batch: torch.Tensor,
+    models: tuple[DistributedDataParallel, DistributedDataParallel],
+    optimizer: torch.optim.Optimizer,
+    *,
+    wrong: bool,
+) -> None:
+    model, critic = models
+    optimizer.zero_grad()
+    if kind == "no-sync" and wrong:
+        with model.no_sync():
+            model(batch).sum().backward()
+    elif not trained(kind, model(batch).sum(), wrong=wrong):
+        return
+    if kind == "second-model" and not wrong:
+        critic(batch).sum().backward()
+    optimizer.step()
+    if kind == "extra" and wrong:
+        model(batch).sum().backward()
+
+
+def trained(kind: str, loss: torch.Tensor, *, wrong: bool) -> bool:
+    if kind == "skip-backward" and wrong:
+        return False
+    try:
+        if kind == "swallowed" and wrong:
+            raise ValueError("a bad value")
+        loss.backward()
+    except ValueError:
+        return False
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kind", choices=KINDS, default="none")
+    kind = parser.parse_args().kind
+    dist.init_process_group("gloo")
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    model, critic = DistributedDataParallel(nn.Linear(8, 8)), DistributedDataParallel(nn.Linear(8, 8))
+    optimizer = torch.optim.SGD([*model.parameters(), *critic.parameters()], lr=0.01)
+    data = TensorDataset(torch.randn(4 * 120 * ranks, 8))
+    loader = DataLoader(data, batch_size=4, sampler=DistributedSampler(data))
+    for i, batch in batches(loader, kind):
+        time.sleep(PAUSE)
+        wrong = rank == 1 and i == WRONG
+        if kind == "metric":
+            for key in range(1 if wrong else 2):
+                dist.all_reduce(torch.full((1,), float(key)))
+        elif kind != "skip" or not wrong:
+            step(kind, batch, (model, critic), optimizer, wrong=wrong)
+    # torch 2.13 joins gloo's thread with the interpreter's lock held when the model goes, and that thread may still
+    # need the lock for what it keeps of the last backward: one operation more, and it has let go of it
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

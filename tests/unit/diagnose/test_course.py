@@ -1,0 +1,81 @@
+"""What was seen of a job while it moved, told with the verdict of a look."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.collect import bundle
+from ddpdoctor.collect.assemble import assemble
+from ddpdoctor.collect.capture import Capture, Sample
+from ddpdoctor.diagnose import codes, engine
+from ddpdoctor.diagnose.course import NO_PROOF, with_course
+from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.model.course import Course
+from ddpdoctor.model.desync import Desync
+from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.evidence import Evidence, Timing
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import Report
+from ddpdoctor.model.waited import Waited
+
+DESYNC = Desync(
+    RankSet.of([1]), RankSet.of([0, 1, 2]), "the default group", -1, None, 32, 14.2, "rank 1 skipped a batch"
+)
+WARNING = diagnosis(
+    codes.SKIPPED_BATCH,
+    RankSet(),
+    confidence=Confidence.LIKELY,
+    culprits=RankSet.of([1]),
+    summary="s",
+    why="w",
+    fix="f",
+)
+COURSE = Course(DESYNC, WARNING, Waited(0.1, 20.0, 300))
+
+
+@pytest.fixture
+def healthy() -> Report:
+    return engine.examine(Evidence(0, (), Timing(0.0, 0.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize("outcome", [Outcome.HANG, Outcome.CRASH])
+def test_a_hang_says_since_when_and_says_it_once(healthy: Report, outcome: Outcome) -> None:
+    hang = replace(healthy, outcome=outcome)
+    told = with_course(hang, replace(COURSE, warning=None))
+    assert told.notes == ("a desync began 14 s after the start: rank 1 skipped a batch",)
+    assert (told.desync, told.waited, told.diagnoses) == (DESYNC, COURSE.waited, hang.diagnoses)
+    assert with_course(told, replace(COURSE, warning=None)) == told
+
+
+def test_a_look_taken_for_the_warning_shows_it(healthy: Report) -> None:
+    told = with_course(healthy, COURSE)
+    assert (told.outcome, told.diagnoses, told.notes) == (Outcome.DESYNC, (WARNING,), (NO_PROOF,))
+
+
+def test_a_warning_never_replaces_a_hang(healthy: Report) -> None:
+    assert with_course(replace(healthy, outcome=Outcome.HANG), COURSE).outcome is Outcome.HANG
+
+
+def test_without_a_shift_nothing_is_added(healthy: Report) -> None:
+    assert with_course(healthy, Course()) == healthy
+
+
+def test_a_bundle_keeps_the_course(tmp_path: Path) -> None:
+    capture = Capture((Sample(1.0, (), (), (), ()),), Timing(0.0, 0.0, 0.0, 0.0), course=COURSE)
+    bundle.write(tmp_path / "kept", capture)
+    read = bundle.read(tmp_path / "kept")
+    assert read.course == COURSE
+    assert engine.examine(assemble(read)).outcome is Outcome.DESYNC
+
+
+def test_a_bundle_of_before_has_none(tmp_path: Path) -> None:
+    bundle.write(tmp_path / "kept", Capture((Sample(1.0, (), (), (), ()),), Timing(0.0, 0.0, 0.0, 0.0), course=COURSE))
+    path = tmp_path / "kept" / bundle.MANIFEST
+    manifest = json.loads(path.read_text())
+    del manifest["course"]
+    path.write_text(json.dumps(manifest))
+    assert bundle.read(tmp_path / "kept").course == Course()

@@ -1,0 +1,96 @@
+"""The rank that the others wait for is the one that was delayed, by as much as it was delayed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddpdoctor.model.waited import Waited
+from ddpdoctor.observe.arrivals import Arrivals
+from ddpdoctor.observe.stream import BACKWARD, FORWARD, NEXT, NOWHERE, Moment, Names
+
+#: (rank, step) -> (seconds of delay in the loader, seconds of delay between forward and backward)
+Delays = Callable[[int, int], tuple[float, float]]
+STEPS, STEP, JITTER = 200, 0.02, 0.0005
+
+
+def play(delays: Delays, ranks: int = 3, *, chunk: int = 5) -> tuple[Waited, float]:
+    """What was seen of a loop with these delays, and the share of the time that the ranks really waited."""
+    names, noise = Names(), random.Random(1)
+    group = names.group("0", "", tuple(range(ranks)))
+    places = {code: names.place(code, (f"{code}.py", 10 + code, "train"), "") for code in (NEXT, FORWARD, BACKWARD)}
+    moments: dict[int, list[Moment]] = {rank: [] for rank in range(ranks)}
+    now, waited = 0.0, 0.0
+    first = last = 0.0
+    for step in range(STEPS):
+        came = []
+        for rank in range(ranks):
+            data, host = delays(rank, step)
+            at = now + STEP / 2 + data + noise.uniform(0, JITTER)
+            moments[rank].append(Moment(at, NEXT, 1, places[NEXT], NOWHERE))
+            moments[rank].append(Moment(at + 0.001, FORWARD, 1, places[FORWARD], NOWHERE))
+            at += STEP / 2 + host
+            moments[rank].append(Moment(at, BACKWARD, 1, places[BACKWARD], group, True))
+            came.append(at)
+        now = max(came)
+        waited += sum(now - at for at in came)
+        first, last = first or min(came), now
+    arrivals = Arrivals(names)
+    for start in range(0, 3 * STEPS, chunk):
+        for rank in range(ranks):
+            arrivals.add(rank, moments[rank][start : start + chunk])
+    found = arrivals.waited()
+    assert found is not None
+    return found, waited / (ranks * (last - first))
+
+
+def data(rank: int, step: int) -> tuple[float, float]:
+    return (0.015 if rank == 1 else 0.0), 0.0
+
+
+def host(rank: int, step: int) -> tuple[float, float]:
+    return 0.0, (0.015 if rank == 2 and step % 2 else 0.0)
+
+
+def alternating(rank: int, step: int) -> tuple[float, float]:
+    return (0.015 if rank == (1 if step % 10 < 7 else 2) else 0.0), 0.0
+
+
+def none(rank: int, step: int) -> tuple[float, float]:
+    return 0.0, 0.0
+
+
+@pytest.mark.parametrize(
+    ("delays", "stragglers", "line"),
+    [(data, {1: 200}, 10 + NEXT), (host, {2: 100}, 10 + FORWARD), (alternating, {1: 140, 2: 60}, 10 + NEXT)],
+)
+def test_a_delay_is_told_with_its_rank_length_and_line(delays: Delays, stragglers: dict[int, int], line: int) -> None:
+    found, share = play(delays)
+    assert {one.rank: one.last for one in found.stragglers} == pytest.approx(stragglers, rel=0.1)
+    assert all(one.seconds == pytest.approx(0.015, rel=0.1) for one in found.stragglers)
+    assert found.share == pytest.approx(share, rel=0.1)
+    assert {one.location.line for one in found.stragglers if one.location} == {line}
+    assert all(one.meetings == STEPS for one in found.stragglers)
+
+
+def test_nobody_stands_out_among_equal_ranks() -> None:
+    assert play(none)[0].stragglers == ()
+
+
+@given(st.integers(2, 6), st.integers(1, 9))
+def test_how_pages_are_read_changes_nothing(ranks: int, chunk: int) -> None:
+    assert play(data, ranks, chunk=chunk) == play(data, ranks, chunk=600)
+
+
+@given(st.lists(st.floats(0.0, 0.05), min_size=6, max_size=6))
+def test_the_share_is_that_of_the_delays(delays: list[float]) -> None:
+    found, share = play(lambda rank, step: (delays[(rank + step) % 6], 0.0))
+    assert found.share == pytest.approx(share, rel=0.1, abs=0.01)
+
+
+def test_nothing_is_told_before_ranks_meet() -> None:
+    assert Arrivals(Names()).waited() is None

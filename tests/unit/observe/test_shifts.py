@@ -1,0 +1,151 @@
+"""A shift between ranks is found at equal positions of the program, and what differs in healthy jobs is none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddpdoctor.observe import shifts
+from ddpdoctor.observe.shifts import Shifts
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
+
+Loop = Callable[[int, int], Iterator[tuple[int, str, bool]]]
+
+
+def whole(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """What one rank does in one step of a healthy loop: (code, line, whether the group meets)."""
+    del rank, step
+    yield NEXT, "loop", False
+    yield FORWARD, "forward", False
+    yield BACKWARD, "backward", True
+    yield STEP, "step", False
+
+
+def skips_forward(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield NEXT, "loop", False
+    if not (rank == 1 and step == 20):
+        yield from list(whole(rank, step))[1:]
+
+
+def skips_backward(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield NEXT, "loop", False
+    yield FORWARD, "forward", False
+    if not (rank == 1 and step == 20):
+        yield BACKWARD, "backward", True
+        yield STEP, "step", False
+
+
+def extra_barrier(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield from whole(rank, step)
+    if rank == 1 and step == 20:
+        yield CALL, "barrier", True
+
+
+def metric_left_out(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield NEXT, "loop", False
+    for key in range(2 if rank == 1 and step == 20 else 3):
+        yield CALL, f"metric {key}", True
+
+
+def evaluates_on_rank_zero(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield from whole(rank, step)
+    if rank == 0 and step % 5 == 0:
+        yield NEXT, "evaluation", False
+        yield FORWARD, "evaluation", False
+        yield STOP, "evaluation", False
+
+
+def varies(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """Each rank takes as many micro-batches as fit."""
+    for _ in range(random.Random(97 * step + rank).randint(1, 3)):
+        yield NEXT, "loop", False
+    yield BACKWARD, "backward", True
+
+
+def run(loop: Loop, ranks: int, *, steps: int = 40, seed: int = 0) -> tuple[Shifts, list[shifts.Shift], Names]:
+    names = Names()
+    group = names.group("0", "", tuple(range(ranks)))
+    found = Shifts(names)
+    told: list[shifts.Shift] = []
+    streams = {}
+    for rank in range(ranks):
+        places = ((code, line, meets) for step in range(steps) for code, line, meets in loop(rank, step))
+        streams[rank] = [
+            Moment(
+                i * 0.01, code, 1, names.place(code, (line, 1, ""), ""), group if meets else NOWHERE, code == BACKWARD
+            )
+            for i, (code, line, meets) in enumerate(places)
+        ]
+    order = random.Random(seed)
+    while any(streams.values()):
+        rank = order.choice([rank for rank, left in streams.items() if left])
+        piece, streams[rank] = streams[rank][:7], streams[rank][7:]
+        found.add(rank, piece)
+        told.extend(found.found())
+    return found, told, names
+
+
+@pytest.mark.parametrize(
+    ("loop", "culprit"),
+    [(skips_forward, 1), (skips_backward, 1), (extra_barrier, 1), (metric_left_out, 1)],
+)
+def test_a_fault_is_told_within_seven_visits_with_its_rank(loop: Loop, culprit: int) -> None:
+    _, told, _ = run(loop, 3)
+    assert told
+    assert {rank for shift in told for rank, _ in shift.by} == {culprit}
+    assert all(shift.majority for shift in told)
+    assert min(shift.visit for shift in told) <= 22
+
+
+def test_with_two_ranks_there_is_a_shift_without_a_culprit() -> None:
+    _, told, _ = run(skips_forward, 2)
+    assert told
+    assert not any(shift.majority for shift in told)
+
+
+@pytest.mark.parametrize("loop", [whole, evaluates_on_rank_zero, varies])
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_healthy_loops_are_silent(loop: Loop, ranks: int) -> None:
+    assert run(loop, ranks)[1] == []
+
+
+def test_loaders_of_different_lengths_are_left_out() -> None:
+    def uneven(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+        for _ in range(9 if rank else 8):
+            yield NEXT, "evaluation", False
+            yield FORWARD, "evaluation", False
+        yield STOP, "evaluation", False
+        yield CALL, "gather", True
+        yield from whole(rank, step)
+
+    assert run(uneven, 3)[1] == []
+
+
+def test_the_parting_is_the_first_thing_that_differs() -> None:
+    found, told, names = run(skips_forward, 3)
+    shift = told[0]
+    apart = shifts.parting(found.memory(1, shift.group), found.memory(0, shift.group), shift)
+    assert apart is not None
+    mine, theirs = apart
+    assert mine is not None
+    assert theirs is not None
+    assert names.sites[mine.place][0] == NEXT
+    assert names.sites[theirs.place][0] == FORWARD
+
+
+@given(st.integers(2, 8), st.integers(0, 1000))
+def test_the_order_in_which_pages_are_read_changes_nothing(ranks: int, seed: int) -> None:
+    assert run(whole, ranks, seed=seed)[1] == []
+    told = run(extra_barrier, ranks, seed=seed)[1]
+    assert {shift.visit for shift in told} == {shift.visit for shift in run(extra_barrier, ranks)[1]}
+
+
+def test_lost_moments_end_the_comparison() -> None:
+    found, _, _ = run(whole, 3, steps=5)
+    found.forget()
+    found.add(0, [Moment(1.0, NEXT, 1, 0, NOWHERE)])
+    assert found.found() == ()
