@@ -35,7 +35,7 @@ class LivePage:
         self._next = 1
         self._waited = 0
         self.texts = StringTable()
-        #: rows of the history were overwritten before they were read
+        #: rows of the history were overwritten before they were read, or never written
         self.lost = False
         #: (thread, name of the group) of every call that was read
         self.users: set[tuple[int, str]] = set()
@@ -80,10 +80,13 @@ class LivePage:
             number = row[NUMBER]
             if number > self._next:
                 return found or self._after_a_loss(file)
-            if number < self._next and not self._gives_up(rows[i + 1 : i + 2]):
-                break
             if number == row[NUMBER_AGAIN] == self._next:
                 found.append(row)
+            elif self._gives_up(rows[i + 1 : i + 2]):
+                self.lost = True
+            else:
+                # not written yet, or caught in the middle: half a row is read again, never passed over
+                break
             self._next, self._waited = self._next + 1, 0
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,30 @@ def test_a_row_that_is_never_written_holds_up_the_others_for_some_readings_only(
     write(writer, 2)
     read = [row[live_page.NUMBER] for _ in range(6) for row in page.news()]
     assert read == [1, 2, 4, 5]
+    assert page.lost
+
+
+def test_a_row_that_is_caught_in_the_middle_is_read_when_it_is_whole(writer: PageWriter, page: LivePage) -> None:
+    write(writer, 3)
+    at = layout.EVENTS + 2 * layout.EVENT.size
+    whole = writer._map[at : at + layout.EVENT.size]
+    writer._map[at + 8 : at + layout.EVENT.size] = bytes(layout.EVENT.size - 8)
+    first = [row[live_page.NUMBER] for row in page.news()]
+    writer._map[at : at + layout.EVENT.size] = whole
+    assert (first, [row[live_page.NUMBER] for row in page.news()]) == ([1], [2, 3])
+    assert not page.lost
+
+
+def test_nothing_is_lost_of_a_page_that_is_read_while_it_is_written(writer: PageWriter, page: LivePage) -> None:
+    # another process: threads of one take turns, and a row is written within a turn
+    count = layout.EVENT_ROWS // 2
+    process = multiprocessing.get_context("fork").Process(target=write, args=(writer, count))
+    process.start()
+    numbers: list[int] = []
+    while process.is_alive():
+        numbers.extend(row[live_page.NUMBER] for row in page.news())
+    numbers.extend(row[live_page.NUMBER] for row in page.news())
+    assert numbers == list(range(1, count + 1))
 
 
 def test_a_rank_is_known_once_the_page_knows_it(writer: PageWriter, page: LivePage) -> None:
