@@ -1,39 +1,47 @@
 """Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds.
 
-The kinds are the programs of tests/e2e/healthy, and the harmless programs of benchmarks/unseen that were run before
-(a first run measures what nobody has looked at) and import nothing that is not installed. Results are in
-build/healthy.jsonl.
+The kinds are the programs of tests/e2e/healthy, some of them on several nodes as well (healthy_nodes.py), and the
+harmless programs of benchmarks/unseen that were run before (a first run measures what nobody has looked at) and import
+nothing that is not installed. Results are in build/healthy.jsonl.
 """
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import importlib.util
 import os
 import random
 import threading
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import first_runs, measured
+from benchmarks import first_runs, healthy_nodes, measured
 from benchmarks.first_runs import Expected
 from benchmarks.ledger import Ledger, Task
-from tests.e2e.job import STARTUP, Report, Run, forked, torchrun, watch
+from tests.e2e.job import STARTUP, Report, forked, torchrun, watch
+from tests.e2e.nodes import obstacle
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
 RESULTS = measured.ROOT / "build" / "healthy.jsonl"
-#: before the name of a program of benchmarks/unseen
-UNSEEN = "unseen"
+#: before the name of a program of benchmarks/unseen, and of one that runs on several nodes
+UNSEEN, NODES = "unseen", "nodes/"
 #: seconds that a job may take beside its start
 LONGEST = 180.0
 #: the least number of ranks, where two are too few
 LEAST = {"broadcast_and_subgroup_barrier": 3}
 #: in these one rank works for longer than the patience below, which must be called slow and nothing else
-WORKING = frozenset({"slow_compiling", "slow_piping", "slow_polling", "slow_reading", "slow_saving", "slow_tokenizing"})
+WORKING = frozenset(
+    {
+        *("slow_compiling", "slow_node", "slow_piping", "slow_polling", "slow_reading", "slow_saving"),
+        "slow_tokenizing",
+    }
+)
 #: options for torchrun of those kinds that need it
 RESTARTING = {"elastic_restart": ("--max-restarts", "2")}
 #: in these a rank is lost and the launcher starts all again: a crash is true of that attempt
@@ -155,7 +163,8 @@ def tasks(seeds: int, results: Ledger[HealthyRun], load: int = 0) -> Iterator[Ta
 @functools.cache
 def kinds() -> tuple[str, ...]:
     """Names of the kinds of healthy job."""
-    return (*sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py")), *_strangers())
+    own = sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py"))
+    return (*own, *(() if obstacle() else (NODES + kind for kind in healthy_nodes.KINDS)), *_strangers())
 
 
 def _loses_a_rank(kind: str) -> bool:
@@ -193,7 +202,8 @@ def options(kind: str, seed: int) -> tuple[str, ...]:
     """Of `watch`: every other run of a kind has little patience and may be stopped, about half of those with a seed."""
     if (seed + zlib.crc32(kind.encode())) % 2:
         return ()
-    return ("--stall-after", SHORT_PATIENCE if kind in WORKING else PATIENCE, "--on-hang", "stop")
+    short = kind.removeprefix(NODES) in WORKING
+    return ("--stall-after", SHORT_PATIENCE if short else PATIENCE, "--on-hang", "stop")
 
 
 def command(kind: str, ranks: int, *arguments: str, under_torchrun: bool = False) -> list[str]:
@@ -206,6 +216,8 @@ def command(kind: str, ranks: int, *arguments: str, under_torchrun: bool = False
 
 def run(kind: str, seed: int, folder: Path, stop: threading.Event, load: int = 0) -> HealthyRun:
     """Run one job to its end under `ddpdoctor watch`, beside `load` busy processes that somebody else has started."""
+    if kind.startswith(NODES):
+        return _on_nodes(kind, seed, folder, stop, load)
     stranger = _strangers().get(kind)
     if stranger:
         ranks, started, longest = stranger.ranks, first_runs.command(stranger), stranger.seconds
@@ -213,20 +225,27 @@ def run(kind: str, seed: int, folder: Path, stop: threading.Event, load: int = 0
         ranks, longest = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4)), LONGEST
         started = command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
     done = watch(started, folder, *options(kind, seed), timeout=STARTUP + longest, stop=stop)
-    return _result(kind, seed, ranks, load, done)
+    return _result(
+        HealthyRun(kind, seed, ranks, options(kind, seed), _gist(done.reports), done.status, done.seconds, load)
+    )
 
 
-def _result(kind: str, seed: int, ranks: int, load: int, done: Run) -> HealthyRun:
-    return HealthyRun(
-        kind,
-        seed,
-        ranks,
-        options(kind, seed),
-        tuple(Said.of(report) for report in done.reports),
-        done.status,
-        round(done.seconds, 1),
-        load,
-        round(os.getloadavg()[0], 1),
-        measured.engine(),
-        measured.commit(),
+def _on_nodes(kind: str, seed: int, folder: Path, stop: threading.Event, load: int) -> HealthyRun:
+    began, own = time.monotonic(), options(kind, seed)
+    ranks, reports, status = healthy_nodes.run(kind.removeprefix(NODES), seed, folder, own, stop)
+    return _result(HealthyRun(kind, seed, ranks, own, _gist(reports), status, time.monotonic() - began, load))
+
+
+def _gist(reports: Iterable[Report]) -> tuple[Said, ...]:
+    return tuple(Said.of(report) for report in reports)
+
+
+def _result(done: HealthyRun) -> HealthyRun:
+    """With the circumstances of the run."""
+    return dataclasses.replace(
+        done,
+        seconds=round(done.seconds, 1),
+        load_average=round(os.getloadavg()[0], 1),
+        engine=measured.engine(),
+        commit=measured.commit(),
     )

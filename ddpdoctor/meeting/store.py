@@ -22,7 +22,7 @@ from ddpdoctor.meeting.board import Answer, Claimed, Found, Lost
 HELPER = Path(__file__).with_name("store_helper.py")
 #: seconds for which the store may take to answer, and beyond which the helper itself is given up
 PATIENCE, MARGIN = 3.0, 2.0
-#: seconds until the helper is connected: it imports torch on a machine that starts a job
+#: seconds until the helper is connected: it imports torch on a machine that starts a job, and names may take long
 STARTING = 90.0
 #: bytes of one answer: the parts of some nodes
 MOST_BYTES = 64 << 20

@@ -24,6 +24,8 @@ from typing import Any
 PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
 #: how nice it is until it is connected, which takes two seconds of a processor, and then
 FIRST, LAST = 5, 19
+#: seconds to connect: torch's client asks for the names of both ends, which takes ten seconds where nobody answers
+CONNECTING = 20.0
 #: the longest line that is read: a node's parts
 MOST_BYTES = 16 << 20
 
@@ -35,7 +37,8 @@ def main(host: str, port: int, seconds: float) -> None:
     try:
         from torch.distributed import TCPStore
 
-        store = TCPStore(host, port, None, False, timedelta(seconds=seconds), wait_for_workers=False)
+        store = TCPStore(host, port, None, False, timedelta(seconds=CONNECTING), wait_for_workers=False)
+        store.set_timeout(timedelta(seconds=seconds))
         _nice(LAST - FIRST)
         _answer(answers, {"ready": True})
         for line in _lines():

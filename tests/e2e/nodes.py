@@ -19,6 +19,8 @@ from tests.e2e.job import Report
 
 INSIDE = Path(__file__).parent / "programs" / "namespaces.py"
 PACKAGE = Path(__file__).parents[2]
+#: addresses of the first node: for all that a job does, and for its store alone
+FIRST, STORE = "10.77.0.1", "10.78.0.1"
 _OWN = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
@@ -92,14 +94,22 @@ class Nodes:
         for node in range(len(self.nodes)):
             self.start(node, self.command(node, program, ranks, *arguments), *options)
 
-    def command(self, node: int, program: Path, ranks: int, *arguments: str) -> list[str]:
+    def command(self, node: int, program: Path, ranks: int, *arguments: str, store: str = "") -> list[str]:
+        """How a node's torchrun is started. `store`: the first node's address for a store that only ranks use after
+        the start; without it the launchers meet there again and again."""
         launcher = str(Path(sys.executable).with_name("torchrun"))
         place = ["--nnodes", str(len(self.nodes)), "--node-rank", str(node), "--nproc-per-node", str(ranks)]
         meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "node-0:29400", "--rdzv-id", "test"]
+        if store:
+            meeting = ["--master-addr", store, "--master-port", "29400"]
         return [launcher, *place, *meeting, str(program), *arguments]
 
     def link(self, node: int, *, up: bool) -> None:
         self._tell({"link": node, "up": up})
+
+    def reach(self, node: int, *, stores: bool) -> None:
+        """Whether new and old connections of a node reach STORE."""
+        self._tell({"node": node, "reach": stores})
 
     def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Whether it came true within so many seconds."""
@@ -139,11 +149,12 @@ class Nodes:
 
 
 @contextmanager
-def nodes(folder: Path, number: int) -> Iterator[Nodes]:
-    """Nodes with the addresses 10.77.0.1 and so on; everything on them ends with the block."""
+def nodes(folder: Path, number: int, *, silent: bool = False) -> Iterator[Nodes]:
+    """Nodes with the addresses 10.77.0.1 and so on; everything on them ends with the block. `silent`: names are asked
+    of a resolver that never answers."""
     environ = {**os.environ, "PYTHONPATH": str(PACKAGE)}
     process = subprocess.Popen(
-        [*_OWN, sys.executable, str(INSIDE), str(number)],
+        [*_OWN, sys.executable, str(INSIDE), str(number), *(["silent"] if silent else [])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

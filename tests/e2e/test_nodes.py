@@ -14,7 +14,7 @@ from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.repro.case import Case
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, is_told
-from tests.e2e.nodes import Node, Nodes, nodes, obstacle
+from tests.e2e.nodes import FIRST, STORE, Node, Nodes, nodes, obstacle
 
 PROGRAMS = Path(__file__).parent / "programs"
 #: seconds from the last progress of any rank to the report, where a deadlock can be proven
@@ -194,6 +194,71 @@ def test_a_store_that_does_not_answer_is_named_and_the_job_goes_on(number: signa
     assert [node.status for node in ended] == [0, 0], lab.explain()
     assert all("the job's store at node-0:" in _said(node, LOST)[0] for node in ended)
     assert not any(_verdict(node) for node in ended)
+
+
+@pytest.mark.slow
+def test_a_store_that_was_never_reached_is_named_and_the_job_goes_on(tmp_path: Path) -> None:
+    """It has an address of its own, to which the second node loses its way as soon as the ranks have met."""
+    with nodes(tmp_path, 2) as lab:
+        options = ["--metrics-file", "job.prom", "--on-hang", "stop"]
+        for node in range(2):
+            program = (PROGRAMS / "steps.py", 2, "60", "--slow", "3", "12")
+            lab.start(node, lab.command(node, *program, store=STORE), *options)
+        assert lab.until(lambda: all(_steps(node) > 0 for node in lab.nodes), STARTUP), lab.explain()
+        lab.reach(1, stores=False)
+        assert lab.until(lambda: all(_said(node, LOST) for node in lab.nodes), 90.0), lab.explain()
+        lab.reach(1, stores=True)
+        ended = lab.finish(STARTUP)
+    assert [node.status for node in ended] == [0, 0], lab.explain()
+    assert "ranks 2-3" in _said(ended[0], LOST)[0]
+    assert f"the job's store at {STORE}:29400" in _said(ended[1], LOST)[0]
+    assert not any(_verdict(node) for node in ended)
+
+
+@pytest.mark.slow
+def test_a_launcher_that_was_killed_with_the_store_is_told_and_its_ranks_go_on(tmp_path: Path) -> None:
+    with nodes(tmp_path, 2) as lab:
+        for node in range(2):
+            program = (PROGRAMS / "steps.py", 2, "60", "--slow", "3", "12")
+            command = lab.command(node, *program, store=STORE)
+            lab.start(node, command, "--metrics-file", "job.prom", "--on-hang", "stop")
+        assert lab.until(lambda: all(_steps(node) >= STEPS for node in lab.nodes), STARTUP), lab.explain()
+        (host,) = (p for p in _processes(0, "torchrun", "--nnodes") if "watch" not in p.cmdline())
+        host.send_signal(signal.SIGKILL)
+        assert lab.until(lambda: lab.nodes[0].status is not None, 30.0), lab.explain()
+        assert lab.until(lambda: bool(_said(lab.nodes[1], LOST)), 90.0), lab.explain()
+        moved = _steps(lab.nodes[1])
+        assert lab.until(lambda: _steps(lab.nodes[1]) > moved, 60.0), lab.explain()
+    assert lab.nodes[0].status == 128 + signal.SIGKILL, lab.explain()
+    assert f"the job's store at {STORE}:29400" in _said(lab.nodes[1], LOST)[0]
+    assert not _verdict(lab.nodes[1])
+
+
+#: seconds that a name takes which nobody answers for
+UNANSWERED = 10.0
+
+
+@pytest.mark.slow
+def test_a_resolver_that_does_not_answer_delays_neither_the_jobs_store_nor_the_verdict(tmp_path: Path) -> None:
+    """torch's store asks for the name of who connects; the job's own clients must not wait for ours."""
+    case = CASES["uneven-inputs"]
+    with nodes(tmp_path / "moves", 2, silent=True) as lab:
+        for node in range(2):
+            lab.start(node, lab.command(node, PROGRAMS / "uses_its_store.py", 2, "60", store=FIRST))
+        ended = lab.finish(STARTUP)
+    assert [node.status for node in ended] == [0, 0], lab.explain()
+    worst = [float(line.split()[-1]) for node in ended for line in node.stdout.splitlines() if "rank" in line]
+    assert len(worst) == 4
+    assert max(worst) < UNANSWERED * 1e3 / 4, worst
+    with nodes(tmp_path / "hangs", 2, silent=True) as lab:
+        for node in range(2):
+            lab.start(node, lab.command(node, case.broken, 2, store=FIRST), "--on-hang", "stop")
+        ended = lab.finish(STARTUP)
+    for one in ended:
+        assert one.report is not None, lab.explain()
+        first, timeline = one.report["diagnoses"][0], one.report["timeline"]
+        assert (one.report["deadlock"], first["culprits"]) == ("proven", [*case.culprits]), lab.explain()
+        assert timeline["reported"] - timeline["last_progress"] < PROVEN_WITHIN + UNANSWERED, lab.explain()
 
 
 @pytest.mark.slow

@@ -4,14 +4,19 @@ Started in namespaces of its own (tests/e2e/nodes.py) with the number of nodes. 
 
     {"node": 0, "run": [...], "env": {...}, "cwd": "...", "out": "...", "err": "..."}
     {"link": 1, "up": false}
+    {"node": 1, "reach": false}
 
-and writes one for each program that has ended: {"node": 0, "ended": 124}.
+The last of them is about the addresses of a second network, which the job may have its store in. With `silent` after
+the number, names and addresses are asked of a resolver that never answers.
+
+It writes one for each program that has ended: {"node": 0, "ended": 124}.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +24,10 @@ import threading
 from pathlib import Path
 
 NETWORK = "10.77.0."
+#: a second address of each node, on the same wire
+STORES = "10.78.0."
+#: where the resolver that does not answer listens, on each node
+RESOLVER = "127.0.0.53"
 #: seconds between the monotonic clocks of two nodes
 APART = 500_000
 
@@ -27,18 +36,19 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, stdout=subprocess.DEVNULL)
 
 
-def address(node: int) -> str:
-    return f"{NETWORK}{node + 1}"
+def address(node: int, network: str = NETWORK) -> str:
+    return f"{network}{node + 1}"
 
 
-def name_hosts(number: int) -> None:
-    """No name is looked up anywhere else."""
+def name_hosts(number: int, *, silent: bool) -> None:
+    """No name is looked up anywhere else; where the resolver is `silent`, only a host's own name is known."""
+    names = "".join(f"{address(i, net)} node-{i}\n" for net in (NETWORK, STORES) for i in range(number))
     with tempfile.NamedTemporaryFile("w", delete=False) as hosts:
-        hosts.write("127.0.0.1 localhost\n" + "".join(f"{address(i)} node-{i}\n" for i in range(number)))
+        hosts.write("127.0.0.1 localhost\n" + ("" if silent else names))
     Path(hosts.name).chmod(0o644)
     subprocess.run(["mount", "--bind", hosts.name, "/etc/hosts"], check=True)
     with tempfile.NamedTemporaryFile("w", delete=False) as resolver:
-        resolver.write("")
+        resolver.write(f"nameserver {RESOLVER}\n" if silent else "")
     subprocess.run(["mount", "--bind", resolver.name, "/etc/resolv.conf"], check=False)
 
 
@@ -63,8 +73,8 @@ def tell(process: subprocess.Popen[str], what: object) -> None:
     process.stdin.flush()
 
 
-def laboratory(number: int) -> None:
-    name_hosts(number)
+def laboratory(number: int, *, silent: bool) -> None:
+    name_hosts(number, silent=silent)
     ip("link", "set", "lo", "up")
     ip("link", "add", "bridge", "type", "bridge")
     ip("link", "set", "bridge", "up")
@@ -91,12 +101,19 @@ def be_node(node: int) -> None:
     print("here", flush=True)
     sys.stdin.readline()
     ip("link", "set", "lo", "up")
-    ip("addr", "add", f"{address(node)}/24", "dev", "eth0")
+    for network in (NETWORK, STORES):
+        ip("addr", "add", f"{address(node, network)}/24", "dev", "eth0")
     ip("link", "set", "eth0", "up")
+    resolver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    resolver.bind((RESOLVER, 53))
     print("up", flush=True)
     for line in sys.stdin:
         wanted = json.loads(line)
-        threading.Thread(target=run, args=(node, wanted), daemon=True).start()
+        if "reach" in wanted:
+            ip("route", "del" if wanted["reach"] else "add", "unreachable", address(0, STORES) + "/32")
+        else:
+            threading.Thread(target=run, args=(node, wanted), daemon=True).start()
+    resolver.close()
 
 
 def run(node: int, wanted: dict[str, object]) -> None:
@@ -119,4 +136,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "node":
         be_node(int(sys.argv[2]))
     else:
-        laboratory(int(sys.argv[1]))
+        laboratory(int(sys.argv[1]), silent="silent" in sys.argv)
