@@ -21,7 +21,6 @@ from ddpdoctor.archive.fragment import (
 from ddpdoctor.archive.rank_assignment import ProcessKind, RankAssignment, assign_ranks, kind_of
 from ddpdoctor.archive.text_reader import is_abandoned_wait
 from ddpdoctor.archive.timeout_aftereffects import without_aftereffects
-from ddpdoctor.collect.redact import redacted
 from ddpdoctor.diagnose.digest.failure import is_peer_loss, raised_site, said
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source, Timing
@@ -30,6 +29,7 @@ from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import Stacks, StackSource
+from ddpdoctor.probe.redact import redacted
 
 T = TypeVar("T")
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from ddpdoctor.archive import unpickle
 from ddpdoctor.archive.recorder_values import HUGE, CallSites, DumpError, as_number, as_text, count_extents
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.probe.redact import plain
 
 #: tensor extents of one operation that are read without a prior count
 _FEW_EXTENTS = 48

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.collect.redact import redacted
 from ddpdoctor.model.progress import Raised
+from ddpdoctor.probe.redact import redacted
 
 _THROWN = re.compile(r"terminate called after throwing an instance of '([^']{1,200})'")
 _WHAT = re.compile(r"^\s*what\(\):\s+(.*)$")

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.collect.redact import redacted
 from ddpdoctor.model.ranks import Rank
+from ddpdoctor.probe.redact import redacted
 
 MARK = "NCCL "
 _MOST_WARNINGS = 64

@@ -21,11 +21,11 @@ from ddpdoctor.archive import resource_limits
 from ddpdoctor.archive.flight_recorder import GroupRow, RecorderDump, RecorderReader, StepRow, step_of
 from ddpdoctor.archive.input_files import InputFile, read_content
 from ddpdoctor.archive.recorder_values import DumpError
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.merge.recorder_set import complete
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Group, Rank, RankSet
 from ddpdoctor.model.recorder_set import Member, RecorderSet, Ring, Step
+from ddpdoctor.probe.redact import plain
 
 #: files that may end a reading process before the remaining ones are given up
 MOST_DEATHS = 16

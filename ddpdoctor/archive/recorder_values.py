@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ddpdoctor.collect.redact import plain
+from ddpdoctor.probe.redact import plain
 from ddpdoctor.program import libraries
 
 #: larger than any counter or clock of torch

@@ -21,12 +21,12 @@ from ddpdoctor.archive import (
 )
 from ddpdoctor.archive.fragment import FatalSignal, Format, Fragment, Payload, RankMention, RankSource, WorkerExit
 from ddpdoctor.archive.log_streams import LogStream, split
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.failure import is_peer_loss
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from ddpdoctor.probe.redact import plain
 
 #: Messages of exceptions after a wait that took too long: the rank was blocked in that call, and nothing was wrong with
 #: it. The same holds for a mismatch of collectives: every rank of the group raises it, and it does not say which is

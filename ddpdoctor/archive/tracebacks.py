@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ddpdoctor.collect.redact import redacted
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.probe.redact import redacted
 
 __all__ = ["Raised", "Traceback", "find", "find_all"]
 

@@ -10,7 +10,6 @@ from typing import TypeVar
 from ddpdoctor.collect import faulthandler, flight_recorder, narrow, noted_stacks, procfs, pyspy
 from ddpdoctor.collect.capture import Capture, Gone, PartKind, Sample
 from ddpdoctor.collect.page import decode_page
-from ddpdoctor.collect.redact import redacted, redacted_command
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.observed import Observed
@@ -19,6 +18,7 @@ from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import NotedStacks, Site, Stacks, StackSource
 from ddpdoctor.probe.page import HEARTBEAT_SECONDS
+from ddpdoctor.probe.redact import redacted, redacted_command
 
 T = TypeVar("T")
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
-from ddpdoctor.collect.redact import redacted_command
 from ddpdoctor.errors import DoctorError, InputError
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.evidence import Gap, Source, SourceFile, Timing
 from ddpdoctor.model.processes import Exit, JobEnd
 from ddpdoctor.model.ranks import Worker
+from ddpdoctor.probe.redact import redacted_command
 
 SCHEMA = "ddpdoctor.bundle/1"
 MANIFEST = "manifest.json"

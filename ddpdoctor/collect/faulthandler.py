@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
+from ddpdoctor.probe.redact import plain
 
 MOST_BYTES = 1 << 20
 

@@ -8,10 +8,10 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Worker
+from ddpdoctor.probe.redact import plain
 
 #: seconds; a full ring of 2000 entries takes 23 ms and 0.94 MB (torch 2.13)
 DEADLINE = 2.0

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ddpdoctor.collect import sockets
 from ddpdoctor.collect.deadline import within
-from ddpdoctor.collect.redact import plain, redacted_command
 from ddpdoctor.model.processes import Descriptor, Holder, Relation
+from ddpdoctor.probe.redact import plain, redacted_command
 
 #: seconds for scanning the open files of all processes; an incomplete scan is reported
 LONGEST = 1.0

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect import procfs, system_calls
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Descriptor, ProcessState, ThreadState
 from ddpdoctor.model.stacks import NotedStacks, NotedThread, Site, Stacks, StackSource, Thread
 from ddpdoctor.probe.page import HEARTBEAT_SECONDS
+from ddpdoctor.probe.redact import plain
 
 #: seconds for which the stack of a thread that has run since is used: the next heartbeat would have taken another
 FRESH = 2.5 * HEARTBEAT_SECONDS

@@ -13,13 +13,13 @@ from typing import Any
 
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.holders import Holders
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.collect.system_calls import NONE, SystemCall, of_task
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Descriptor, LockFile, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Worker
+from ddpdoctor.probe.redact import plain
 
 MOST_THREADS = 256
 MOST_DESCRIPTORS = 128

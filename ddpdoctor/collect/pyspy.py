@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect import refusal
-from ddpdoctor.collect.redact import plain
 from ddpdoctor.collect.refusal import Refusal
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Local, Site, Stacks, StackSource, Thread
+from ddpdoctor.probe.redact import plain
 
 #: seconds; a dump takes 10-15 ms without --native, up to 2 s with it (py-spy 0.4.3)
 DEADLINE = 4.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddpdoctor.collect.redact import redacted, redacted_command
 from ddpdoctor.model.report import Report
+from ddpdoctor.probe.redact import redacted, redacted_command
 from ddpdoctor.report.terminal_text import Style
 from ddpdoctor.report.wording import nothing_named
 

@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from . import call_sites, state, thread_stacks
+from .redact import redacted
 from .transparent_hooks import drop_frame, without_hooks
 from .writer import PageWriter
 
@@ -96,10 +97,10 @@ def _one(error: BaseException, trace: TracebackType | None, time: float, longest
         frames = frames[: MOST_FRAMES // 2] + frames[-MOST_FRAMES // 2 :]
     return {
         "type": prefix + kind.__qualname__,
-        "message": _cut(_message(error), LONGEST_MESSAGE),
+        "message": _kept(_message(error), LONGEST_MESSAGE),
         "time": time,
         "frames": frames,
-        "traceback": _cut("".join(traceback.format_exception(kind, error, trace)), longest),
+        "traceback": _kept("".join(traceback.format_exception(kind, error, trace)), longest),
     }
 
 
@@ -279,7 +280,7 @@ def _leave(status: object, frame: FrameType) -> None:
         if state.page is None:
             return
         stack = [call_sites.describe(one) for one, _ in traceback.walk_stack(frame)][:MOST_FRAMES]
-        text = str(status)[:LONGEST_MESSAGE] if isinstance(status, (int, str)) else type(status).__name__
+        text = _kept(str(status), LONGEST_MESSAGE) if isinstance(status, (int, str)) else type(status).__name__
         _leaving = {"type": "SystemExit", "message": text, "time": monotonic(), "frames": stack, "traceback": ""}
         _write_pending(state.page)
     except Exception:  # noqa: BLE001 - boundary: the job's own exit must go on
@@ -327,6 +328,11 @@ def _message(error: BaseException) -> str:
         return str(error)
     except Exception as fault:  # noqa: BLE001 - boundary: str() runs the job's code
         return f"<its message could not be made: {type(fault).__name__}>"
+
+
+def _kept(text: str, length: int) -> str:
+    """The text without secrets, shortened; of what is far longer not even all is looked through."""
+    return _cut(redacted(_cut(text, 4 * length)), length)
 
 
 def _cut(text: str, length: int) -> str:

@@ -81,7 +81,7 @@ ALLOWED = {
     # the facts of a machine, asked with what the other shells ask with, and judged
     "checkup": frozenset({"collect", "launch"}),
     # verdicts in a few lines, and where they go
-    "notify": frozenset({"model", "collect", "report", "errors"}),
+    "notify": frozenset({"model", "probe", "report", "errors"}),
     # evidence as the renderers draw it
     "exhibit": frozenset({"model", "merge", "diagnose", "archive"}),
     # several watchers of one job: what travels between them, and when

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddpdoctor.collect.redact import plain, redacted, redacted_command
+from ddpdoctor.probe.redact import plain, redacted, redacted_command
 
 KEY = "hunter2hunter2hunter2"
 

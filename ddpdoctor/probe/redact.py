@@ -1,7 +1,11 @@
-"""Pure. Makes text from processes and logs safe to show: removes terminal escapes and secrets."""
+"""Pure. Makes text from processes and logs safe to keep and to show: removes terminal escapes and secrets.
+
+Here, because what an exception says is first written down inside the job.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
 
 _ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
@@ -11,18 +15,24 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _KEY = r"[\w-]{0,48}(?:api[_-]?key|token|secret|passw(?:or)?d|credential|private[_-]?key|access[_-]?key)[\w-]{0,48}"
 _SECRETS = (
     #: --api-key=..., TOKEN=..., "password: ..."
-    (re.compile(rf"(?i)\b({_KEY})([\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)"), r"\1\2[redacted]"),
+    (rf"(?i)\b({_KEY})([\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)", r"\1\2[redacted]"),
     #: --api-key VALUE
-    (re.compile(rf"(?i)(--{_KEY})(\s+)(?!-)(\S+)"), r"\1\2[redacted]"),
+    (rf"(?i)(--{_KEY})(\s+)(?!-)(\S+)", r"\1\2[redacted]"),
     #: https://user:password@host
-    (re.compile(r"(\b\w{1,32}://[^/\s:@]{1,255}:)[^@\s/]{1,1024}@"), r"\1[redacted]@"),
+    (r"(\b\w{1,32}://[^/\s:@]{1,255}:)[^@\s/]{1,1024}@", r"\1[redacted]@"),
     #: well-known token shapes: AWS access key, Hugging Face, GitHub, OpenAI, Slack, bearer
     (
-        re.compile(r"\b(AKIA[0-9A-Z]{16}|hf_\w{20,}|gh[pousr]_\w{20,}|sk-[\w-]{20,}|xox[abpr]-[\w-]{10,})\b"),
+        r"\b(AKIA[0-9A-Z]{16}|hf_\w{20,}|gh[pousr]_\w{20,}|sk-[\w-]{20,}|xox[abpr]-[\w-]{10,})\b",
         "[redacted]",
     ),
-    (re.compile(r"(?i)\b(bearer\s+)[\w.~+/-]{8,}=*"), r"\1[redacted]"),
+    (r"(?i)\b(bearer\s+)[\w.~+/-]{8,}=*", r"\1[redacted]"),
 )
+
+
+@functools.cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Compiled when something is said: a rank that fails with nothing pays nothing."""
+    return tuple((re.compile(pattern), replacement) for pattern, replacement in _SECRETS)
 
 
 def plain(text: str) -> str:
@@ -33,7 +43,7 @@ def plain(text: str) -> str:
 def redacted(text: str) -> str:
     """`plain`, with secrets replaced: values of keys that name a secret, passwords in URLs, known token formats."""
     text = plain(text)
-    for pattern, replacement in _SECRETS:
+    for pattern, replacement in _patterns():
         text = pattern.sub(replacement, text)
     return text
 
