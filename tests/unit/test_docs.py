@@ -15,7 +15,7 @@ from docs import generate, picture
 from tests.golden.reports import REPORTS
 
 ROOT = Path(__file__).parents[2]
-PROSE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROSE = [*(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "SECURITY")), *sorted((ROOT / "docs").rglob("*.md"))]
 HELP = re.compile(r"^\$ ddpdoctor ([a-z ]*)--help\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|^    .*?$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 #: argparse lays out help in its own way from 3.13 on; the documents hold the older one
@@ -92,6 +92,12 @@ def test_links_between_documents_lead_somewhere(path: Path) -> None:
     prose = CODE.sub("", path.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
         assert (path.parent / target).exists(), target
+
+
+def test_every_test_that_holds_a_promise_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.parametrize("name", REPORTS)
