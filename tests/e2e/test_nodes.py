@@ -35,6 +35,7 @@ EVERYWHERE = (
 #: cases that say nothing of several nodes, and why
 LEFT_OUT = {
     "rendezvous-unreachable": "its program takes another address than the launcher's, which nobody answers on any node",
+    "local-file-check": "each node looks into a folder of its own, where nobody else has written",
     "dtype-mismatch": "fails in the first step, on a machine of two cores before the watchers have imported torch",
     "rank-missing-at-init": "who is missing at the rendezvous has not said yet where the job meets",
 }
