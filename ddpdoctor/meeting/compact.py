@@ -140,9 +140,10 @@ def expanded(report: Report, standing: Standing, hosts: Mapping[Rank, str]) -> R
 
 def _statuses(statuses: Iterable[RankStatus], standing: Standing, hosts: Mapping[Rank, str]) -> Iterable[RankStatus]:
     for status in statuses:
-        at = _location(status.location, standing) if status.location else None
         label = _text(status.label, standing)
         for rank in standing.groups[status.rank]:
+            # a rank's own row names that rank alone: naming all that it stands for would take the square of their number
+            at = replace(status.location, ranks=RankSet.of((rank,))) if status.location else None
             yield RankStatus(rank, status.state, label, at, status.stack, hosts.get(rank, ""))
 
 

@@ -7,6 +7,7 @@ import binascii
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import threading
@@ -24,6 +25,8 @@ HELPER = Path(__file__).with_name("store_helper.py")
 PATIENCE, MARGIN = 3.0, 2.0
 #: seconds until the helper is connected: it imports torch on a machine that starts a job, and names may take long
 STARTING = 90.0
+#: seconds that the end may take while something is on its way to the store
+FAREWELL = 1.0
 #: bytes of one answer: the parts of some nodes
 MOST_BYTES = 64 << 20
 
@@ -152,12 +155,20 @@ class StoreBoard:
         return Lost(f"the job's store at {self._address}: {reason}")
 
     def close(self) -> None:
-        """End the helper. Does not wait for the store."""
+        """End the helper; what the others wait for is left before, if the store takes it in time."""
+        deadline = time.monotonic() + FAREWELL
+        while not self._lost and self._leaves() and time.monotonic() < deadline:
+            select.select([self._socket], [self._socket] if self._outgoing else [], [], 0.1)
+            self.poll(time.monotonic())
         self._lost = self._lost or "closed"
         self._socket.close()
         self._process.kill()
         # on a machine that is busy its memory is given back for seconds
         threading.Thread(target=self._process.wait, daemon=True).start()
+
+    def _leaves(self) -> bool:
+        """Whether something that was written for the others is on its way to the store."""
+        return self._ready and any(what in ("set", "append") for what, _ in self._pending)
 
 
 def _decoded(line: bytes) -> Any:

@@ -95,6 +95,18 @@ def test_who_waits_hears_at_once(make: Make) -> None:
     assert time.monotonic() - began < 5.0
 
 
+def test_what_was_left_last_arrives_although_its_writer_ends(make: Make) -> None:
+    one, other = make(), make()
+    for board in (one, other):
+        board.gather(["nothing"], 0.0)
+        assert answers(board) == [Found({})]
+    verdict = os.urandom(1 << 20)
+    one.put("verdict", verdict)
+    one.close()
+    other.gather(["verdict"], 5.0)
+    assert answers(other) == [Found({"verdict": verdict})]
+
+
 def test_a_store_that_does_not_answer_is_lost_in_time_and_its_helper_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_board, "STARTING", 10.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:

@@ -52,6 +52,9 @@ def test_a_few_ranks_give_the_verdict_of_all(story: Callable[[], Doing], odd: in
     assert first.waiting == expected.waiting
     assert first.summary == expected.summary
     assert [status.rank for status in few.ranks] == list(range(64))
+    assert [one.location and one.location.ranks for one in few.ranks] == [
+        one.location and one.location.ranks for one in whole.ranks
+    ]
     assert {status.host for status in few.ranks if status.rank in first.culprits} == {f"node-{odd // NODE}"}
     assert [location.ranks for location in first.locations] == [location.ranks for location in expected.locations]
 
