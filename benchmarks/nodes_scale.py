@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import multiprocessing
 import os
 import random
@@ -189,11 +188,10 @@ class Watcher:
         evidence = self.job.evidence(chosen)
         if sum(map(len, alike)) > episode.MOST_RANKS:
             standing = compact.Standing.of(chosen, alike, self.job.world)
-            hosts = {rank: f"node-{rank // RANKS}" for rank in map(Rank, range(self.job.world))}
-            report = compact.expanded(examine(compact.reduced(evidence, standing)), standing, hosts)
-        else:
-            report = examine(evidence)
-        return messages.pack(dataclasses.replace(report, code={}))
+            hosts = (compact.Host(str(one.members), f"node-{node // RANKS}") for node, one in digests.items())
+            small = dataclasses.replace(examine(compact.reduced(evidence, standing)), code={})
+            return messages.pack(compact.compacted(small, standing, hosts))
+        return messages.pack(compact.Compact(dataclasses.replace(examine(evidence), code={})))
 
 
 def others(port: int, job: Large, numbers: Sequence[int], ready: Any, done: Any) -> None:
@@ -254,6 +252,8 @@ def lead(port: int, job: Large, go: Any, done: Any) -> None:
     while end is None:
         end = session.tick(time.monotonic())
         time.sleep(0.02)
+    if end.verdict:
+        messages.unpack(compact.Compact, end.verdict).whole()
     most = most_memory()
     session.close()
     done.put((began, time.monotonic(), before, most, end.verdict, [str(one) for one in end.absent], end.over))
@@ -377,11 +377,10 @@ def measure(hang: Hang, nodes: int, dice: random.Random) -> Measured:
         times[name] = statistics.median(taken) * 1e3, max(taken) * 1e3
     for process in started:
         process.join()
-    report = json.loads(messages.inflated(verdict)) if verdict else {"diagnoses": [{}], "outcome": over or absent}
-    first = report["diagnoses"][0]
-    right = (first.get("code"), first.get("culprits")) == (hang.code, [job.odd])
+    first = messages.unpack(compact.Compact, verdict).whole().diagnoses[0]
+    right = (first.code, [*first.culprits]) == (hang.code, [job.odd])
     if not right:
-        print(report["outcome"], first.get("code"), first.get("culprits"), "expected", hang.code, [job.odd], absent)
+        print(first.code, first.culprits, "expected", hang.code, job.odd, absent)
     most_bytes = max(len(messages.pack(job.digest(node))) for node in range(nodes))
     return Measured(
         nodes,

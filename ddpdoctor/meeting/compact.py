@@ -123,6 +123,40 @@ def _call(call: Call, standing: Standing) -> Call:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where some ranks are."""
+
+    ranks: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """A verdict as it travels: of a large job the report on the small one, and who stands for whom."""
+
+    report: Report
+    #: the ranks that each rank of the report stands for; empty where the report is about all
+    standing: tuple[str, ...] = ()
+    #: of the large job
+    hosts: tuple[Host, ...] = ()
+
+    def whole(self) -> Report:
+        """The report on all ranks. Raises ValueError if it is not one of these ranks."""
+        if not self.standing:
+            return self.report
+        standing = Standing(tuple(map(RankSet.parse, self.standing)))
+        if any(status.rank >= len(standing.groups) for status in self.report.ranks):
+            raise ValueError("a rank that stands for none")
+        hosts = {rank: host.name for host in self.hosts for rank in RankSet.parse(host.ranks)}
+        return expanded(self.report, standing, hosts)
+
+
+def compacted(report: Report, standing: Standing, hosts: Iterable[Host]) -> Compact:
+    """The report on the small job, to be expanded by who gets it."""
+    return Compact(report, tuple(map(str, standing.groups)), tuple(hosts))
+
+
 def expanded(report: Report, standing: Standing, hosts: Mapping[Rank, str]) -> Report:
     """The report on the small job as one on the large one."""
     whole = sum(map(len, standing.groups))
@@ -142,7 +176,7 @@ def _statuses(statuses: Iterable[RankStatus], standing: Standing, hosts: Mapping
     for status in statuses:
         label = _text(status.label, standing)
         for rank in standing.groups[status.rank]:
-            # a rank's own row names that rank alone: naming all that it stands for would take the square of their number
+            # a rank's own row names that rank alone: all that behave alike in each row would be the square of them
             at = replace(status.location, ranks=RankSet.of((rank,))) if status.location else None
             yield RankStatus(rank, status.state, label, at, status.stack, hosts.get(rank, ""))
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ddpdoctor.collect import procfs
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.meeting import compact, joint, messages, wire
+from ddpdoctor.meeting.compact import Compact
 from ddpdoctor.meeting.digest import digest
 from ddpdoctor.meeting.episode import MOST_RANKS, classes
 from ddpdoctor.meeting.messages import Absent, Digest, Why
+from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
 from ddpdoctor.model.report import Report
@@ -27,7 +29,7 @@ QUICK = 1.5
 class Decision:
     """The verdict as it travels: without source, arguments and environment, which every node has itself."""
 
-    report: Report
+    found: Compact
     #: whether some watcher stops the job if this suffices for it
     stops: bool = False
 
@@ -82,29 +84,30 @@ class Eyes:
         evidence = dataclasses.replace(
             joint.join(captures, self._node, absent), command=self._inspector.command, versions=own.versions
         )
-        report = self._report(own, evidence, digests)
-        return messages.pack(Decision(_bare(report), any(one.stops for one in digests.values())))
+        found = self._found(own, evidence, digests)
+        return messages.pack(Decision(found, any(one.stops for one in digests.values())))
 
-    def _report(self, own: Capture, evidence: Evidence, digests: Mapping[Rank, Digest]) -> Report:
+    def _found(self, own: Capture, evidence: Evidence, digests: Mapping[Rank, Digest]) -> Compact:
         """The verdict on all ranks, of which a few stand for the others if there are many."""
         alike = classes(digests)
         if sum(map(len, alike)) <= MOST_RANKS:
-            return self._inspector.judged(own, evidence).report
+            return Compact(_bare(self._inspector.judged(own, evidence).report))
         standing = compact.Standing.of(evidence.seen(), alike, evidence.world_size)
         report = self._inspector.judged(own, compact.reduced(evidence, standing)).report
-        hosts = {rank: self.hosts.get(node, "") for node, one in digests.items() for rank in one.members}
-        return compact.expanded(report, standing, hosts)
+        hosts = (compact.Host(str(one.members), self.hosts.get(node, "")) for node, one in digests.items())
+        return compact.compacted(_bare(report), standing, hosts)
 
     def verdict(self, data: bytes) -> Verdict:
         """The verdict that came, with what this node itself knows of it. Raises ValueError for anything else."""
         decision = messages.unpack(Decision, data)
+        whole = decision.found.whole()
         own = self._seen or self._captured((self._inspector.sample(self.workers, frozenset({PartKind.PAGE})),))
         local = self._inspector.judged(own)
         report = dataclasses.replace(
-            decision.report,
+            whole,
             command=local.report.command,
             environment=local.report.environment,
-            code=self._inspector.source(_places(decision.report)),
+            code=self._inspector.source(_places(whole)),
         )
         return Verdict(_with_lines(report), local.capture, stops_elsewhere=decision.stops and not self._stops)
 
@@ -113,26 +116,30 @@ class Eyes:
 
 
 def _bare(report: Report) -> Report:
-    diagnoses = tuple(
-        dataclasses.replace(found, locations=tuple(dataclasses.replace(at, source="") for at in found.locations))
-        for found in report.diagnoses
-    )
-    return dataclasses.replace(report, diagnoses=diagnoses, command=(), environment={}, code={})
+    return dataclasses.replace(_quoting(report, lambda _: ""), command=(), environment={}, code={})
 
 
 def _with_lines(report: Report) -> Report:
     """With the text of the lines that it names, as they are here."""
     lines = {path: source.text.splitlines() for path, source in report.code.items()}
-    diagnoses = tuple(
-        dataclasses.replace(
-            found,
-            locations=tuple(
-                dataclasses.replace(at, source=_line(lines.get(at.file, []), at.line)) for at in found.locations
-            ),
-        )
-        for found in report.diagnoses
+    return _quoting(report, lambda at: _line(lines.get(at.file, []), at.line))
+
+
+def _quoting(report: Report, quote: Callable[[Location], str]) -> Report:
+    """The report with other text of the lines that it names."""
+
+    def quoted(at: Location) -> Location:
+        return dataclasses.replace(at, source=quote(at))
+
+    return dataclasses.replace(
+        report,
+        diagnoses=tuple(
+            dataclasses.replace(found, locations=tuple(map(quoted, found.locations))) for found in report.diagnoses
+        ),
+        ranks=tuple(
+            dataclasses.replace(one, location=quoted(one.location)) if one.location else one for one in report.ranks
+        ),
     )
-    return dataclasses.replace(report, diagnoses=diagnoses)
 
 
 def _line(lines: list[str], number: int) -> str:
@@ -141,5 +148,6 @@ def _line(lines: list[str], number: int) -> str:
 
 def _places(report: Report) -> Iterator[Site]:
     """The places that a report names."""
-    for found in report.diagnoses:
-        yield from (Site(location.file, location.line, location.function) for location in found.locations)
+    named = [at for found in report.diagnoses for at in found.locations]
+    named.extend(one.location for one in report.ranks if one.location)
+    yield from dict.fromkeys(Site(at.file, at.line, at.function) for at in named)

@@ -20,7 +20,7 @@ def test_no_secret_leaves_the_job_and_nothing_is_open_to_others(tmp_path: Path) 
         for process in psutil.process_iter():
             if "ddpdoctor" in " ".join(_command(process)) and str(tmp_path) in " ".join(_command(process)):
                 listening.extend(process for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN)
-        return report["outcome"] == "hang"
+        return bool(report["outcome"] == "hang")
 
     url, key, token = (secret.decode() for secret in SECRETS)
     arguments = ["--api-key", key, "--url", f"https://ada:{url}@data.example/set"]
@@ -41,6 +41,6 @@ def test_no_secret_leaves_the_job_and_nothing_is_open_to_others(tmp_path: Path) 
 
 def _command(process: psutil.Process) -> list[str]:
     try:
-        return process.cmdline()
+        return list(process.cmdline())
     except psutil.Error:
         return []

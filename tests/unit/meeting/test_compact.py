@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.meeting.compact import Standing, expanded, reduced
+from ddpdoctor.meeting.compact import Compact, Host, Standing, compacted, expanded, reduced
 from ddpdoctor.meeting.digest import digest
 from ddpdoctor.meeting.episode import MOST_RANKS, classes, representatives
-from ddpdoctor.meeting.messages import Digest, pack
+from ddpdoctor.meeting.messages import Digest, pack, unpack
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import Report
@@ -57,6 +57,26 @@ def test_a_few_ranks_give_the_verdict_of_all(story: Callable[[], Doing], odd: in
     ]
     assert {status.host for status in few.ranks if status.rank in first.culprits} == {f"node-{odd // NODE}"}
     assert [location.ranks for location in first.locations] == [location.ranks for location in expected.locations]
+
+
+def test_a_verdict_on_many_ranks_travels_as_that_on_a_few() -> None:
+    evidence = among(64, 3, saves_alone)
+    told = digests(evidence)
+    chosen = representatives(told)
+    standing = Standing.of(chosen, classes(told), evidence.world_size)
+    few = replace(evidence, ranks=tuple(seen for seen in evidence.ranks if seen.rank in chosen))
+    small = replace(examine(reduced(few, standing)), code={})
+    hosts = {Rank(rank): f"node-{rank // NODE}" for rank in range(64)}
+    sent = pack(compacted(small, standing, [Host(str(one.members), hosts[node]) for node, one in told.items()]))
+    whole = expanded(small, standing, hosts)
+    assert unpack(Compact, sent).whole() == whole
+    assert len(sent) < len(pack(whole))
+
+
+def test_a_verdict_about_ranks_that_stand_for_none_is_refused() -> None:
+    report = examine(among(64, 3, saves_alone))
+    with pytest.raises(ValueError, match="stands for none"):
+        Compact(report, ("0-63",)).whole()
 
 
 def test_ranks_that_nobody_saw_stay_unseen() -> None:
