@@ -49,6 +49,8 @@ class Meeting:
         self._shared = shared
         self._note: Note | None = None
         self._session: Session | None = None
+        #: what the others will be asked for as soon as there is a session
+        self._wanted: Why | None = None
         self._retry, self._pause = 0.0, RETRY
         #: why there is no session, "" while there is one
         self.obstacle = ""
@@ -56,15 +58,19 @@ class Meeting:
     @property
     def spans(self) -> bool:
         """Whether the job has ranks that other watchers see."""
-        return self._note is not None
+        return self._note is not None or self._newest() is not None
 
     @property
     def meets(self) -> bool:
-        return self._session is not None and self._session.meets
+        return self._wanted is not None or (self._session is not None and self._session.meets)
 
     def want(self, why: Why) -> bool:
         """Ask the others for a verdict; False if they are out of reach: a store that was lost counts as lost until it
         has answered again."""
+        if self._session is None and not self.obstacle and self.spans:
+            # the ranks have only just said that there are others
+            self._wanted = why if self._wanted in (None, Why.STILL) else self._wanted
+            return True
         if self._session is None or (self.obstacle and not self._session.connected):
             return False
         self._session.want(why)
@@ -121,10 +127,13 @@ class Meeting:
         try:
             board = self._board(note)
         except OSError as error:
-            self.obstacle = f"the place to meet cannot be used ({error.strerror or error})"
+            self.obstacle, self._wanted = f"the place to meet cannot be used ({error.strerror or error})", None
             self._again_later(now)
             return
         self._session = Session(board, note.namespace, entry, note.world_size, self._delegate)
+        if self._wanted is not None:
+            self._session.want(self._wanted)
+            self._wanted = None
 
     def _again_later(self, now: float) -> None:
         self._retry, self._pause = now + self._pause, min(LONGEST_RETRY, 2 * self._pause)
