@@ -37,9 +37,11 @@ class Decision:
 class Eyes:
     """Sees this node's ranks for the others. What it looks at is set by the watcher before each step."""
 
-    def __init__(self, inspector: Inspector, host: str, *, stops: bool) -> None:
-        """`stops`: whether this watcher stops a job that hangs."""
+    def __init__(self, inspector: Inspector, host: str, find: Callable[[], tuple[Worker, ...]], *, stops: bool) -> None:
+        """`find` searches for the node's processes: who waits for a child must be seen with it, and children come and
+        go. `stops`: whether this watcher stops a job that hangs."""
         self._inspector = inspector
+        self._find = find
         self._host = host
         self._stops = stops
         self._node = Rank(0)
@@ -56,6 +58,8 @@ class Eyes:
     def digest(self, node: Rank, why: Why) -> Digest:
         del why
         self._node, self._seen = node, None
+        if self.sight is None:
+            self.workers = self._find()
         sample = self.sight or self._inspector.sample(self.workers, frozenset({PartKind.PAGE}))
         evidence = assemble(self._captured((sample,)))
         stopped = RankSet.of(

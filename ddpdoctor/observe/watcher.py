@@ -119,7 +119,7 @@ class Watcher:
         policy: Policy,
     ) -> None:
         """`pid` is the job's first process."""
-        self._eyes = Eyes(inspector, os.uname().nodename, stops=policy.stops)
+        self._eyes = Eyes(inspector, os.uname().nodename, self._find, stops=policy.stops)
         self._meeting = Meeting(inspector.run, self._eyes, policy.shared)
         #: what was said to be lost, and the last movement then
         self._said_lost: set[str] = set()
@@ -432,6 +432,10 @@ class Watcher:
         if not self._has_ranks():
             return SEARCHING_FOR_RANKS
         return SEARCHING if self._progress.paged else SEARCHING_FOR_PAGES
+
+    def _find(self) -> tuple[Worker, ...]:
+        self._search()
+        return self._workers()
 
     def _search(self) -> None:
         """Ranks stay known after they have ended, because their pages outlive them; children only while they
