@@ -70,7 +70,10 @@ class Eyes:
     def parts(self, ranks: RankSet, why: Why) -> bytes | None:
         if self.sight is not None:
             self._seen = self._captured((self.sight,))
-        elif why is Why.FAILURE:
+            return wire.pack(wire.of_ranks(self._seen, ranks), self._host)
+        # again: a compiler, say, lives for a second
+        self.workers = self._find()
+        if why is Why.FAILURE:
             self._seen = self._captured((self._inspector.sample(self.workers, deadline=QUICK),))
         else:
             self._seen = self._inspector.look_twice(self.workers, self.moved)

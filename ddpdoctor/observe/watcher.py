@@ -193,9 +193,18 @@ class Watcher:
             case Decision.PROVE:
                 self._prove()
             case Decision.STALLED:
-                self._pass_on(self._without(self.examine()))
+                self._look_at_a_stall()
             case Decision.KEEP:
                 self._look_at_parts(now)
+
+    def _look_at_a_stall(self) -> None:
+        """Pass on what is seen here, unless the job moves while it is looked at, or turns out to have other nodes: its
+        ranks may have been about to begin."""
+        spanned, moved = self._meeting.spans, self._progress.moved
+        verdict = self.examine()
+        self._take_pulse()
+        if self._progress.moved == moved and self._meeting.spans == spanned:
+            self._pass_on(self._without(verdict))
 
     def _look_at_parts(self, now: float) -> None:
         """Try to prove that some threads can never go on, although the job moves."""

@@ -1,5 +1,6 @@
 """Which verdicts are passed on as new, and which confirm an earlier one: `--on-hang stop` acts on the second kind."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -95,3 +96,36 @@ def test_a_job_that_moved_on_did_not_stand_until_its_end(watcher: Watcher) -> No
 def test_an_exception_of_the_end_is_no_progress(watcher: Watcher) -> None:
     watcher._stirred = time.monotonic()
     assert stood(watcher, NOBODY).outcome is Outcome.HANG
+
+
+def while_looking(watcher: Watcher, event: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stall is looked at, and `event` happens meanwhile."""
+
+    def examine() -> Verdict:
+        event()
+        return Verdict(suspected(), CAPTURE)
+
+    monkeypatch.setattr(watcher, "examine", examine)
+    watcher._look_at_a_stall()
+
+
+def test_a_job_that_moves_while_it_is_looked_at_does_not_stand(
+    watcher: Watcher, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def move() -> None:
+        progress = replace(watcher._progress, moved=watcher._progress.moved + 1.0)
+        monkeypatch.setattr(watcher, "_take_pulse", lambda: setattr(watcher, "_progress", progress))
+
+    while_looking(watcher, move, monkeypatch)
+    assert told == []
+    # WHEN it does not move any more
+    while_looking(watcher, lambda: None, monkeypatch)
+    assert told == ["new"]
+
+
+def test_a_job_that_turns_out_to_have_other_nodes_is_not_judged_by_one(
+    watcher: Watcher, told: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    note = {"host": "h", "port": 1, "namespace": "n", "world_size": 4, "rank": 2, "pid": 1, "python": "p"}
+    while_looking(watcher, lambda: (tmp_path / "store.0.4").write_text(json.dumps(note)), monkeypatch)
+    assert told == []

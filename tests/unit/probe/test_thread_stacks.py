@@ -158,27 +158,40 @@ def test_nothing_is_taken_while_something_moves(tmp_path: Path, monkeypatch: pyt
     assert decode_page(read_file(Path(page.path))).stacks is None
 
 
-def test_the_page_is_written_only_if_a_stack_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thread_stacks, "STILL", 0.0)
-    page = PageWriter(str(tmp_path / "7.page"), dict(IDENTITY))
-    revision = decode_page(read_file(Path(page.path))).revision
+def _looks_until_nothing_runs(run: str, times: Any) -> None:
+    thread_stacks.STILL = 0.0
+    page = PageWriter(f"{run}/{os.getpid()}.page", dict(IDENTITY))
     heart = thread_stacks.OfRank(page)
 
     def look_on() -> None:
-        """Until the same was found twice: other threads of this process, such as pytest-xdist's, may run in between."""
-        until = time.monotonic() + 20
-        while (times[-1] == 0.0 or times[-1:] != times[-2:-1]) and time.monotonic() < until:
+        before = 0.0
+        for _ in range(100):
             time.sleep(0.1)
             heart.look()
-            times.append(thread_stacks_of(page).time)
+            now = thread_stacks_of(page).time
+            times.put(now)
+            if now == before:
+                return
+            before = now
 
-    times = [0.0]
     in_another_thread(look_on)
-    read = decode_page(read_file(Path(page.path)))
+
+
+def test_the_page_is_written_only_if_a_stack_has_changed(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    times = context.SimpleQueue()
+    # of its own, because pytest-xdist's threads run whenever they like
+    child = context.Process(target=_looks_until_nothing_runs, args=(str(tmp_path), times))
+    child.start()
+    child.join(60)
+    found = []
+    while not times.empty():
+        found.append(times.get())
+    read = decode_page(read_file(tmp_path / f"{child.pid}.page"))
     assert read.stacks is not None
-    assert times[-2:] == [read.stacks.time] * 2
+    assert found[-2:] == [read.stacks.time] * 2
     # no movement: the watcher goes by these
-    assert (read.revision, read.stacks.revision) == (revision, revision)
+    assert read.stacks.revision == read.revision
 
 
 def test_a_fault_of_ours_does_not_stop_the_heart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
