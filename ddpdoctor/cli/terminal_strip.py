@@ -7,7 +7,8 @@ is one write, which the kernel does not mix with others. When the rows are given
 again; a shell that waits for our end does that if we are killed.
 
 The job's bytes, its streams and its size of the terminal are untouched. A program that draws on the whole screen by
-itself (an editor) may draw over the rows; they are given up while it, or a shell, has the terminal.
+itself (an editor) may draw over the rows; they are given up while it, or a shell, has the terminal. tmux forgets with
+the cursor that a row was full: what a program adds to such a row, in another write, replaces its last character there.
 """
 
 from __future__ import annotations

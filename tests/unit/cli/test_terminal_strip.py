@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ddpdoctor.cli import terminal_strip
@@ -26,11 +26,22 @@ TEXTS = st.lists(
 )
 
 
+class FullRows(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
+    """What is saved with the cursor is also that it stands behind the last column of a full row, as DEC's manuals have
+    it and xterm does; pyte and tmux forget that."""
+
+    def restore_cursor(self) -> None:
+        full = bool(self.savepoints) and self.savepoints[-1].cursor.x == self.columns
+        super().restore_cursor()
+        if full:
+            self.cursor.x = self.columns
+
+
 class Terminal:
     """A screen with everything that has scrolled off it."""
 
     def __init__(self, lines: int) -> None:
-        self._screen: Any = pyte.HistoryScreen(COLUMNS, lines, history=10_000, ratio=1.0)
+        self._screen: Any = FullRows(COLUMNS, lines, history=10_000, ratio=1.0)
         self._stream = pyte.Stream(self._screen)
         self.feed = self._stream.feed
 
@@ -42,6 +53,8 @@ class Terminal:
         return [str(line).rstrip() for line in self._screen.display]
 
 
+@example(before=[], during=["a" * COLUMNS, "a"], after=[], count=1)
+@example(before=[], during=["a" * COLUMNS], after=["a"], count=1)
 @given(before=TEXTS, during=TEXTS, after=TEXTS, count=st.integers(1, 3))
 def test_the_job_s_text_is_as_it_is_without_us(
     before: list[str], during: list[str], after: list[str], count: int
