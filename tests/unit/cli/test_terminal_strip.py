@@ -26,7 +26,10 @@ TEXTS = st.lists(
 )
 
 
-class FullRows(pyte.HistoryScreen):  # type: ignore[misc]  # pyte has no types
+SCREEN: Any = pyte.HistoryScreen
+
+
+class FullRows(SCREEN):  # type: ignore[misc]  # pyte has no types
     """What is saved with the cursor is also that it stands behind the last column of a full row, as DEC's manuals have
     it and xterm does; pyte and tmux forget that."""
 
