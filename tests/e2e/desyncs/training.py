@@ -83,9 +83,10 @@ def main() -> None:
                 dist.all_reduce(torch.full((1,), float(key)))
         elif kind != "skip" or not wrong:
             step(kind, batch, (model, critic), optimizer, wrong=wrong)
-    # torch 2.13 joins gloo's thread with the interpreter's lock held when the model goes, and that thread may still
-    # need the lock for what it keeps of the last backward: one operation more, and it has let go of it
     dist.barrier()
+    # torch 2.13 joins gloo's two threads with the interpreter's lock held when the model goes, and they may still need
+    # the lock for what they keep of the last backward: meanwhile the lock is free
+    time.sleep(1.0)
     dist.destroy_process_group()
 
 
