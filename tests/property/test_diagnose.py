@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Outcome
-from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.report import Report
 from tests.property.renaming import renamed
 from tests.unit.diagnose import stories
@@ -188,3 +189,48 @@ def _verdict(report: Report, to: Mapping[int, int] | None = None) -> tuple[objec
     named = to or {status.rank: status.rank for status in report.ranks}
     found = ((shape(one), tuple(sorted(named[rank] for rank in one.culprits))) for one in report.diagnoses)
     return report.outcome, report.deadlock, sorted(map(repr, found))
+
+
+@given(ranks=st.lists(doings(), min_size=2, max_size=5), data=st.data())
+@settings(deadline=None, max_examples=100)
+def test_the_order_of_the_evidence_does_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
+    evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
+    shuffled = replace(evidence, ranks=tuple(data.draw(st.permutations(evidence.ranks))))
+    assert _verdict(examine(shuffled)) == _verdict(examine(evidence))
+
+
+#: what a source is called in a gap
+SOURCES = {"pages": Source.PAGES, "recorder": Source.RECORDER, "stacks": Source.STACKS, "processes": Source.PROCESSES}
+
+
+@given(
+    ranks=st.lists(doings(), min_size=2, max_size=4), taken=st.sets(st.sampled_from(sorted(SOURCES))), whom=st.data()
+)
+@settings(deadline=None, max_examples=150)
+def test_a_gap_in_place_of_evidence_proves_nothing(ranks: list[Doing], taken: set[str], whom: st.DataObject) -> None:
+    """What could not be seen makes nothing certain, and proves no deadlock, that was not so with it."""
+    evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
+    blind = whom.draw(st.sets(st.integers(0, len(ranks) - 1), min_size=1))
+    poorer = list(evidence.ranks)
+    for name in sorted(taken):
+        poorer = [STRIPS[name](seen) if seen.rank in blind else seen for seen in poorer]
+    gaps = tuple(Gap(SOURCES[name], Rank(rank), "not permitted") for name in sorted(taken) for rank in sorted(blind))
+    with_all, without = examine(evidence), examine(replace(evidence, ranks=tuple(poorer), gaps=gaps))
+    assert _certain(without) <= _certain(with_all)
+    assert without.deadlock is not Deadlock.PROVEN or with_all.deadlock is Deadlock.PROVEN
+
+
+def _certain(report: Report) -> set[tuple[str, tuple[int, ...]]]:
+    return {(one.code, one.culprits.members) for one in report.diagnoses if one.confidence is Confidence.CERTAIN}
+
+
+@given(most=doings(), odd=doings(), size=st.integers(3, 4), more=st.integers(1, 4))
+@settings(deadline=None, max_examples=150)
+def test_more_ranks_that_do_as_the_most_do_change_nothing(most: Doing, odd: Doing, size: int, more: int) -> None:
+    def verdict(ranks: int) -> tuple[object, ...]:
+        doing = [most, odd, *[most] * (ranks - 2)]
+        report = examine(job(doing, groups={"pair": range(ranks)}, code=stories.CODE))
+        blamed = [(shape(one), {rank == 1 for rank in one.culprits}) for one in report.diagnoses]
+        return report.outcome, report.deadlock, sorted(map(repr, blamed))
+
+    assert verdict(size + more) == verdict(size)
