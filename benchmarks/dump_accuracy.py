@@ -82,20 +82,28 @@ def main() -> int:
     args = _arguments()
     cases = [case for case in catalogue.load_all(catalogue.root()) if _is_asked(case) and args.only in case.name]
     results = _read()
-    if args.replay:
-        found = {case.name: _replayed(case) for case in cases if (EVIDENCE / case.name / "manifest.json").exists()}
-    else:
-        EVIDENCE.mkdir(parents=True, exist_ok=True)
-        with ThreadPoolExecutor(args.jobs) as pool:
-            found = {one.name: one for one in pool.map(_looked, cases) if one is not None}
-    results |= found
-    RESULTS.write_text("".join(json.dumps(asdict(one)) + "\n" for one in results.values()), encoding="utf-8")
+    found: list[Looked] = []
+    for one in _replays(cases) if args.replay else _looks(cases, args.jobs):
+        found.append(one)
+        results[one.name] = one
+        RESULTS.write_text("".join(json.dumps(asdict(one)) + "\n" for one in results.values()), encoding="utf-8")
+        print(_row(one), flush=True)
     if not args.only:
         PAGE.write_text(page(tuple(results.values())), encoding="utf-8")
-    for one in found.values():
-        print(_row(one))
-    print(_summary(tuple(found.values())))
-    return 1 if any(one.wrong for one in found.values()) else 0
+    print(_summary(tuple(found)))
+    return 1 if any(one.wrong for one in found) else 0
+
+
+def _replays(cases: Sequence[Case]) -> Iterator[Looked]:
+    """The kept evidence, judged again."""
+    yield from (_replayed(case) for case in cases if (EVIDENCE / case.name / "manifest.json").exists())
+
+
+def _looks(cases: Sequence[Case], jobs: int) -> Iterator[Looked]:
+    """The programs, run again, in order."""
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from (one for one in pool.map(_looked, cases) if one is not None)
 
 
 def _is_asked(case: Case) -> bool:
