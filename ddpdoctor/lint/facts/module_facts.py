@@ -56,6 +56,8 @@ class ModuleFacts:
     @cached_property
     def divergences(self) -> list[CollectiveDivergence]:
         """Proven divergences, without those that cancel across functions of the file."""
+        if self.alone:
+            return []
         found: list[tuple[str, CollectiveDivergence]] = []
         for root in self.analysis.roots:
             try:
@@ -127,6 +129,12 @@ class ModuleFacts:
             for node in self.module.of(ast.Assign)
             if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         ]
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether every group that is made has one process by its own words: a test or a measurement of a wrapper."""
+        sizes = [call.argument(3, "world_size") for call in self.named("torch.distributed.init_process_group")]
+        return bool(sizes) and all(size is not None and size.constant == 1 for size in sizes)
 
     @cached_property
     def distributed(self) -> bool:
