@@ -186,7 +186,7 @@ def judge(program: Expected, done: Run) -> FirstRun:
         right += ["outcome"] if outcome == program.outcome else []
         right += ["code"] if first.get("code") in program.codes else []
         right += ["culprits"] if first and set(culprits) == set(program.culprits) else []
-        right += ["line"] if place and _named(program, *place) else []
+        right += ["line"] if place and is_named(program, *place) else []
     return FirstRun(
         name=program.folder.name,
         framework=program.framework,
@@ -216,7 +216,8 @@ def _recovered(program: Expected, report: Report) -> bool:
     return first.get("code") in codes and first["culprits"] == list(culprits) and places == [(Path(file).name, line)]
 
 
-def _named(program: Expected, file: str, line: int) -> bool:
+def is_named(program: Expected, file: str, line: int) -> bool:
+    """Whether this line is one of those that are right."""
     return any(Path(file).name == Path(name).name and line == number for name, number in program.places)
 
 
