@@ -2,7 +2,8 @@
 failure.
 
 torchrun signals the survivors within 100 ms of the first failure. The supervisor is not the workers' parent and reads
-their exits from the file written here; while it examines the survivors, the launcher waits (at most GRACE seconds).
+their exits from the file written here; while it examines the survivors, the launcher waits (at most GRACE seconds). It
+waits for survivors on other nodes, too: one of the launchers has the store in which their watchers meet.
 
 A launcher that is told to end signals its ranks, too. It waits for a look first only if the supervisor has noted that
 the job stands still, so that a healthy job ends as without us.
@@ -28,6 +29,8 @@ STANDING, ENDING = "standing", "ending"
 
 #: pids of worker processes that this process started and that have not ended
 _living: set[int] = set()
+#: whether the job has workers on other nodes, as the environment of ours says
+_elsewhere = False
 #: whether a failure was waited for since the last worker started: the exits that follow are caused by the launcher
 _waited = False
 #: pid -> the last signal that this process sent to that worker
@@ -59,15 +62,16 @@ def _started(function: Callable[..., None]) -> Callable[..., None]:
         except BaseException as error:
             drop_frame(error)
             raise
-        if _is_rank(kwargs.get("env")):
-            _begun(self.pid)
+        environment = kwargs.get("env")
+        if _is_rank(environment):
+            _begun(self.pid, elsewhere=_has_others(environment))
 
     return impersonate(__init__, function)
 
 
-def _begun(pid: int) -> None:
-    global _waited
-    _waited = False
+def _begun(pid: int, *, elsewhere: bool = False) -> None:
+    global _waited, _elsewhere
+    _waited, _elsewhere = False, elsewhere
     _living.add(pid)
 
 
@@ -76,6 +80,13 @@ def _is_rank(environment: object) -> bool:
     if not isinstance(environment, Mapping) or "RANK" not in environment:
         return False
     return bool("RANK" not in os.environ or environment["RANK"] != os.environ["RANK"])
+
+
+def _has_others(environment: Any) -> bool:
+    """Whether a worker's environment says that other launchers have workers of the same job."""
+    sizes = [environment.get(name) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE")]
+    local, world = (int(size) if isinstance(size, str) and size.isdigit() else 0 for size in sizes)
+    return 0 < local < world
 
 
 def _exited(function: Callable[..., None]) -> Callable[..., None]:
@@ -135,8 +146,8 @@ def _polled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _record_exit(pid: int, status: int, *, noticed: bool) -> None:
-    """Record an exit; at the first failure, while other workers are alive, wait until the supervisor has
-    examined them."""
+    """Record an exit; at the first failure, while other workers are alive here or may be elsewhere, wait until the
+    supervisor has examined them."""
     global _waited
     exit_ = {"pid": pid, "status": status, "time": time.monotonic(), "told": _told.pop(pid, None)}
     line = json.dumps(exit_) + "\n"
@@ -152,7 +163,7 @@ def _record_exit(pid: int, status: int, *, noticed: bool) -> None:
         return
     finally:
         os.close(descriptor)
-    if noticed and status != 0 and _living and not _waited:
+    if noticed and status != 0 and (_living or _elsewhere) and not _waited:
         _waited = True
         _wait_for_look(os.path.join(state.run, f"looked.{pid}"))
 

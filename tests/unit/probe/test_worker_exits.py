@@ -30,7 +30,7 @@ ranks = [
     subprocess.Popen([sys.executable, "-c", code, status], stdin=subprocess.PIPE, env={**os.environ, "RANK": str(rank)})
     for rank, status in enumerate(sys.argv[2:])
 ]
-for rank in ranks[:-1]:
+for rank in ranks if "ALL_END" in os.environ else ranks[:-1]:
     print("pid", rank.pid, flush=True)
     rank.stdin.close()
     while rank.poll() is None:
@@ -41,11 +41,14 @@ ranks[-1].kill()
 
 
 @contextmanager
-def launcher(run: Path, *statuses: int, watcher: int) -> Iterator[subprocess.Popen[str]]:
-    """A launcher whose ranks but the last end one after the other with these statuses."""
+def launcher(run: Path, *statuses: int, watcher: int, alone_of: int = 0) -> Iterator[subprocess.Popen[str]]:
+    """A launcher whose ranks but the last end one after the other with these statuses; `alone_of` so many ranks there
+    is one here, and it ends."""
     command = [sys.executable, "-c", LAUNCHER, str(run), *map(str, statuses)]
     environment = {**os.environ, "_DDPDOCTOR_WATCH_PID": str(watcher)}
     environment.pop("RANK", None)
+    if alone_of:
+        environment |= {"LOCAL_WORLD_SIZE": "1", "WORLD_SIZE": str(alone_of), "ALL_END": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
@@ -97,6 +100,23 @@ def test_only_the_first_failure_is_waited_for(tmp_path: Path) -> None:
         assert said(process)[0] == "pid"
         assert said(process)[0] == "released"
     assert [ended.status for ended in read_exits(tmp_path)] == [3, 4]
+
+
+def test_the_only_rank_of_a_node_is_waited_for_if_there_are_other_nodes(tmp_path: Path) -> None:
+    """The launcher may have the store in which the watchers meet."""
+    with launcher(tmp_path, 3, watcher=os.getpid(), alone_of=4) as process:
+        _, pid = said(process)
+        recorded(tmp_path, 1)
+        time.sleep(0.2)
+        looked = time.monotonic()
+        (tmp_path / f"looked.{int(pid)}").touch()
+        assert said(process)[1] >= looked
+
+
+def test_the_only_rank_of_a_job_is_not_waited_for(tmp_path: Path) -> None:
+    with launcher(tmp_path, 3, watcher=os.getpid(), alone_of=1) as process:
+        said(process)
+        assert said(process)[0] == "released"
 
 
 def test_an_exit_in_order_is_not_waited_for(tmp_path: Path) -> None:
