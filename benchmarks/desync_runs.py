@@ -11,12 +11,9 @@ Exit status 1 if a desync of a healthy program was told, or one with certainty.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,15 +141,8 @@ def main() -> int:
     known = {one.name for one in results(file)}
     every = first_runs.programs(args.folder)
     todo = [one for one in every if one.folder.name not in known and args.only in one.folder.name]
-    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-desync-runs-"))
-    print(f"{len(known)} have a result, {len(todo)} are to be run; output is kept in {root}", file=sys.stderr)
-    with ThreadPoolExecutor(args.jobs) as pool:
-        futures = {pool.submit(run, one, root / one.folder.name): one for one in todo}
-        for number, future in enumerate(as_completed(futures), 1):
-            found = future.result()
-            with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(dataclasses.asdict(found)) + "\n")
-            print(f"[{number}/{len(todo)}] {found.name}: {in_words(found)}", file=sys.stderr, flush=True)
+    print(f"{len(known)} have a result, {len(todo)} are to be run", file=sys.stderr)
+    first_runs.run_all(todo, run, file, args.jobs, in_words)
     print(summary(results(file)))
     return 1 if any(_alarms(one) for one in results(file) if not one.invalid) else 0
 

@@ -16,10 +16,11 @@ import json
 import socket
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks import measured
 from tests.e2e.job import STARTUP, Report, Run, watch
@@ -29,6 +30,11 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 RESULTS = "results.jsonl"
 #: the folder of all sets
@@ -249,6 +255,23 @@ def results(file: Path) -> list[FirstRun]:
     return [FirstRun(**{**one, **{name: tuple(one.get(name, ())) for name in listed}}) for one in loaded]
 
 
+def run_all(
+    todo: Sequence[Expected], run: Callable[[Expected, Path], T], file: Path, jobs: int, in_words: Callable[[T], str]
+) -> None:
+    """Run each program in a folder of its own, and append what `run` returns, a dataclass, to `file`."""
+    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-first-runs-"))
+    print(f"output is kept in {root}", file=sys.stderr)
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(run, one, root / one.folder.name): one for one in todo}
+        for number, future in enumerate(as_completed(futures), 1):
+            found = future.result()
+            with file.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(dataclasses.asdict(found)) + "\n")
+            print(
+                f"[{number}/{len(todo)}] {futures[future].folder.name}: {in_words(found)}", file=sys.stderr, flush=True
+            )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
@@ -259,15 +282,8 @@ def main() -> int:
     file: Path = args.again or args.folder / RESULTS
     known = {one.name for one in results(file)}
     todo = [one for one in programs(args.folder) if one.folder.name not in known and args.only in one.folder.name]
-    root = Path(tempfile.mkdtemp(prefix="ddpdoctor-first-runs-"))
-    print(f"{len(known)} have a result, {len(todo)} are to be run; output is kept in {root}", file=sys.stderr)
-    with ThreadPoolExecutor(args.jobs) as pool:
-        futures = {pool.submit(run, one, root / one.folder.name): one for one in todo}
-        for number, future in enumerate(as_completed(futures), 1):
-            found = future.result()
-            with file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(dataclasses.asdict(found)) + "\n")
-            print(f"[{number}/{len(todo)}] {found.name}: {in_words(found)}", file=sys.stderr, flush=True)
+    print(f"{len(known)} have a result, {len(todo)} are to be run", file=sys.stderr)
+    run_all(todo, run, file, args.jobs, in_words)
     return 1 if any(one.wrongly_certain or _alarm(one) for one in results(file) if not one.invalid) else 0
 
 
