@@ -25,8 +25,8 @@ HELPER = Path(__file__).with_name("store_helper.py")
 PATIENCE, MARGIN = 3.0, 2.0
 #: seconds until the helper is connected: it imports torch on a machine that starts a job, and names may take long
 STARTING = 90.0
-#: seconds that the end may take while something is on its way to the store
-FAREWELL = 1.0
+#: seconds that the end may take while something is on its way to the store; on a busy machine a verdict takes some
+FAREWELL = 5.0
 #: bytes of one answer: the parts of some nodes
 MOST_BYTES = 64 << 20
 
