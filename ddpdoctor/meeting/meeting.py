@@ -85,6 +85,7 @@ class Meeting:
         if self._session is None:
             self._open(now, ranks)
             return None
+        self._session.sees(ranks)
         concluded = self._session.tick(now)
         if self._session.connected:
             self.obstacle, self._pause = "", RETRY

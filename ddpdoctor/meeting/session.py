@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from ddpdoctor.meeting import episode, messages
@@ -51,7 +52,7 @@ class Session:
         self._cut = False
         #: whether the board has answered
         self.connected = False
-        board.append(f"{room}/watchers", messages.line(entry))
+        self._leave_entry()
         self._read_list()
         self._ask([self._key("call", number) for number in range(1, HELD_BEFORE + 1)], 0.0, self._come_later)
 
@@ -70,6 +71,13 @@ class Session:
 
     def host_of(self, rank: Rank) -> str:
         return next((entry.host for entry in self._state.entries.values() if rank in entry.members), "")
+
+    def sees(self, ranks: RankSet) -> None:
+        """Tell the others of ranks that were not seen when this watcher came; the last version of an entry counts."""
+        if not self._cut and ranks - self._entry.members:
+            self._entry = replace(self._entry, ranks=str(ranks))
+            self._state = replace(self._state, entries={**self._state.entries, self._entry.node: self._entry})
+            self._leave_entry()
 
     def want(self, why: Why) -> None:
         """Open an episode; one that goes on serves as well, unless it was opened for less."""
@@ -193,6 +201,9 @@ class Session:
         self, what: str, nodes: Mapping[Rank, Entry] | list[Rank], within: float, meaning: Callable[[Answer], Event]
     ) -> None:
         self._ask([self._key(what, node=node) for node in nodes], within, meaning)
+
+    def _leave_entry(self) -> None:
+        self._board.append(f"{self._room}/watchers", messages.line(self._entry))
 
     def _read_list(self, meaning: Callable[[Answer], Event | None] | None = None) -> None:
         self._ask([f"{self._room}/watchers"], 0.0, meaning or self._know)

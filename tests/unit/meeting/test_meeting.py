@@ -34,9 +34,9 @@ class Nobody:
         return b""
 
 
-def note(run: Path) -> None:
-    told = {"host": "node-0", "port": 29400, "namespace": "ddpdoctor/1/x.0.2", "world_size": 2}
-    (run / f"{NOTE}0.2").write_text(json.dumps({**told, "rank": 0, "pid": 1, "python": sys.executable}))
+def note(run: Path, rank: int = 0, world_size: int = 2) -> None:
+    told = {"host": "node-0", "port": 29400, "namespace": "ddpdoctor/1/x.0.2", "world_size": world_size}
+    (run / f"{NOTE}0.2").write_text(json.dumps({**told, "rank": rank, "pid": 1, "python": sys.executable}))
 
 
 @pytest.fixture
@@ -64,6 +64,28 @@ def test_what_is_wanted_before_there_is_a_session_is_asked_when_it_opens(run: Pa
         time.sleep(0.01)
     assert any((tmp_path / "shared").rglob("*open*"))
     meeting.close()
+
+
+def test_ranks_that_are_seen_later_are_told_to_the_others(tmp_path: Path) -> None:
+    meetings = []
+    for name, rank in (("one", 0), ("other", 2)):
+        (tmp_path / name).mkdir()
+        note(tmp_path / name, rank, 4)
+        meetings.append(Meeting(tmp_path / name, Nobody(), tmp_path / "shared"))
+    one, other = meetings
+    for seen in ((0,), (0,), (0, 1)):  # at first only one of its two ranks has been found
+        one.tick(time.monotonic(), RankSet.of(seen))
+    both = [(one, RankSet.of((0, 1))), (other, RankSet.of((2, 3)))]
+    deadline = time.monotonic() + 30.0
+    other.tick(time.monotonic(), RankSet.of((2, 3)))
+    ends = []
+    other.want(Why.STALLED)
+    while not ends and time.monotonic() < deadline:
+        ends += [end for meeting, ranks in both if (end := meeting.tick(time.monotonic(), ranks)) and meeting is other]
+        time.sleep(0.01)
+    for meeting in meetings:
+        meeting.close()
+    assert [end.absent for end in ends] == [()]
 
 
 def test_a_place_that_cannot_be_used_is_no_reason_to_wait(run: Path, tmp_path: Path) -> None:
