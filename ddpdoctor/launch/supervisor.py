@@ -6,8 +6,9 @@ stopped by the kernel (SIGTTIN) and then gets the foreground, including the keyb
 and `bg` continue both.
 
 Most hangs end by a person, a scheduler or CI: while the job stands still, the first signal is held back for a look of
-two seconds at most. A second signal goes through at once, with the first, unless it only repeats it: timeout(1) signals
-its child and then its group.
+two seconds at most. A second signal releases the first at once, and follows it; if it is the same again, as much later
+as it came later, since a launcher that is given a second to end its ranks needs that second. What comes within moments
+only repeats the first: timeout(1) signals its child and then its group.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TO_GROUP = (signal.SIGINT, signal.SIGHUP)
 
 #: seconds for which a signal is held back, and within which the same signal is the same event
 HOLD, SAME = 2.0, 0.02
-#: seconds between two equal signals: of two that are pending at once a process gets one
+#: seconds between two equal signals at least: of two that are pending at once a process gets one
 APART = 0.5
 #: seconds between SIGTERM and SIGKILL when a job is stopped
 GRACE = 10.0
@@ -139,7 +140,7 @@ class Job:
             elif number == self.held and now - self._held_since > SAME:
                 self.release()
                 self._following = number
-                signal.setitimer(signal.ITIMER_REAL, APART)
+                signal.setitimer(signal.ITIMER_REAL, max(APART, now - self._held_since))
             elif number != self.held:
                 self.release()
                 self._pass_on(number)

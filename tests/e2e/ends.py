@@ -46,6 +46,8 @@ class End:
     name: str
     blows: tuple[Blow, ...] = ()
     fault: str = ""
+    #: the ranks take two seconds after Ctrl-C
+    lingers: bool = False
     #: words before the job's command, or before that of `watch`
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -78,7 +80,7 @@ def run(end: End, state: str, folder: Path, *, watched: bool, options: Sequence[
     """Start the job, end it in this way, and wait for what is left."""
     folder.mkdir(parents=True)
     written, bundle, mark = folder / "report.json", folder / "bundle", uuid.uuid4().hex
-    command = [*end.inside, *torchrun(PROGRAM, RANKS, str(folder), state, end.fault)]
+    command = [*end.inside, *torchrun(PROGRAM, RANKS, str(folder), state, "linger" if end.lingers else end.fault)]
     if watched:
         own = [sys.executable, "-m", "ddpdoctor", "watch", "--json", str(written), "--bundle", str(bundle)]
         command = [*own, *options, "--", *command]

@@ -3,9 +3,10 @@ and the job ends as it would alone."""
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,8 +41,10 @@ class Kind:
     limits_memory: bool = False
 
 
-def _sent(name: str, *blows: Blow, **more: Sequence[str]) -> End:
-    return End(name, blows, inside=tuple(more.get("inside", ())), outside=tuple(more.get("outside", ())))
+def _sent(
+    name: str, *blows: Blow, lingers: bool = False, inside: tuple[str, ...] = (), outside: tuple[str, ...] = ()
+) -> End:
+    return End(name, blows, lingers=lingers, inside=inside, outside=outside)
 
 
 OUTSIDE = "the job was ended from outside: `watch` was sent "
@@ -50,8 +53,13 @@ KINDS = (
     # what reaches `watch`, and alone the launcher
     Kind(_sent("a-scheduler-ends-it", Blow("watch", TERM)), (), OUTSIDE + "SIGTERM", quick=True),
     Kind(_sent("ctrl-c", Blow("group", INT)), (), OUTSIDE + "SIGINT"),
-    Kind(_sent("ctrl-c-twice", Blow("group", INT), Blow("group", INT, 0.7)), (), OUTSIDE + "SIGINT"),
-    Kind(_sent("ctrl-c-twice-at-once", Blow("group", INT), Blow("group", INT, 0.05)), (), OUTSIDE + "SIGINT"),
+    # the second comes while the launcher waits for its ranks
+    Kind(_sent("ctrl-c-twice", Blow("group", INT), Blow("group", INT, 1.0), lingers=True), (), OUTSIDE + "SIGINT"),
+    Kind(
+        _sent("ctrl-c-twice-at-once", Blow("group", INT), Blow("group", INT, 0.05), lingers=True),
+        (),
+        OUTSIDE + "SIGINT",
+    ),
     Kind(_sent("the-terminal-is-closed", Blow("group", HUP)), (), OUTSIDE + "SIGHUP"),
     Kind(_sent("a-warning-usr1", Blow("watch", USR1)), (), "SIGUSR1", orphans=True),
     Kind(_sent("a-warning-usr2", Blow("watch", USR2)), (), "SIGUSR2", orphans=True),
@@ -122,10 +130,16 @@ def test_an_end_is_told_right_and_is_the_job_s_own(kind: Kind, state: str, tmp_p
 
 def _own(ended: Ended) -> list[str]:
     """What is said in any case. How far a rank gets with its last words before its launcher ends it is a matter of
-    chance, unless its own fault ends it; and so is how many ranks a signal had ended before torchrun signals them."""
-    lines = [line for line in said(ended.stderr) if "Traceback" in line or "Signal # (" in line or "Error:" in line]
+    chance, unless its own fault ends it; and so is how many ranks have ended before torchrun signals the others."""
+    lines = [line for line in said(ended.stderr) if "Traceback" in line or "Error:" in line]
     faults = [line for line in lines if line.startswith(("[rank#]: KeyError", "[rank#]: MemoryError"))]
-    return [line for line in lines if not line.startswith("[rank#]")] + faults
+    by_launcher = set(re.findall(r"Sending process (\d+) closing signal", ended.stderr))
+    signals = {
+        name
+        for name, pid in re.findall(r"Signal \d+ \((\w+)\) received by PID (\d+)", ended.stderr)
+        if pid not in by_launcher
+    }
+    return [line for line in lines if not line.startswith("[rank#]")] + faults + sorted(signals)
 
 
 def _is_told(kind: Kind, state: str, watched: Ended) -> None:

@@ -1,6 +1,7 @@
 """A job that goes on for ever, or stands for ever, until something ends it; each rank leaves its pid in FOLDER.
 
-ending.py FOLDER healthy|hung [FAULT]: once FOLDER/go exists, rank 1 commits the fault.
+ending.py FOLDER healthy|hung [FAULT]: once FOLDER/go exists, rank 1 commits the fault. With the fault `linger` all
+ranks take their time after Ctrl-C.
 """
 
 import os
@@ -73,4 +74,9 @@ def main() -> None:
             commit(FAULT)
 
 
-main()
+try:
+    main()
+except KeyboardInterrupt:
+    if FAULT == "linger":
+        time.sleep(2.0)
+    raise

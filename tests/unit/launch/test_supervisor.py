@@ -93,6 +93,21 @@ def test_the_same_signal_a_second_time_reaches_the_job_a_second_time(tmp_path: P
     assert said(told) == ["SIGINT", "SIGINT"]
 
 
+def test_the_second_is_as_much_later_than_the_first_as_it_came(tmp_path: Path) -> None:
+    running, told = job(tmp_path, 2)
+    with running:
+        ready(running, told)
+        running.stands_still = True
+        signal.raise_signal(signal.SIGINT)
+        came = time.monotonic()
+        time.sleep(supervisor.APART + 0.3)
+        signal.raise_signal(signal.SIGINT)
+        later = time.monotonic() - came
+        ended(running)
+    first, second = running.sent
+    assert second.time - first.time >= later - 0.1
+
+
 def test_a_look_that_takes_too_long_holds_nothing_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "HOLD", 0.1)
     running, told = job(tmp_path, 1)
