@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ddpdoctor.meeting.episode import Conclude
 from ddpdoctor.meeting.meeting import Meeting
 from ddpdoctor.meeting.messages import Absent, Digest, Why
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -78,7 +79,7 @@ def test_ranks_that_are_seen_later_are_told_to_the_others(tmp_path: Path) -> Non
     both = [(one, RankSet.of((0, 1))), (other, RankSet.of((2, 3)))]
     deadline = time.monotonic() + 30.0
     other.tick(time.monotonic(), RankSet.of((2, 3)))
-    ends = []
+    ends: list[Conclude] = []
     other.want(Why.STALLED)
     while not ends and time.monotonic() < deadline:
         ends += [end for meeting, ranks in both if (end := meeting.tick(time.monotonic(), ranks)) and meeting is other]
