@@ -171,7 +171,7 @@ def _awaited(process: subprocess.Popen[bytes], folder: Path, deadline: float) ->
     """The first report, or what there is when the job ends, or takes too long."""
     while process.poll() is None and time.monotonic() < deadline:
         report = runner.report_in(folder)
-        if report is not None and report.outcome is not Outcome.SLOW:
+        if report is not None and report.outcome not in (Outcome.SLOW, Outcome.DESYNC):
             return report
         time.sleep(0.3)
     return runner.report_in(folder)

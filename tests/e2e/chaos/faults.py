@@ -130,7 +130,8 @@ def _use_inodes(folder: Path) -> None:
 
 
 def _read_only(folder: Path) -> None:
-    subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+    """Another file system in its place, since one that somebody writes to cannot be made read-only."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(folder)], check=True)
 
 
 def _vanish(scene: Scene) -> None:
@@ -255,7 +256,7 @@ FAULTS = (
     Fault("no-shared-memory", lambda scene: _fill(SHM), blamed=(0, 1, 2)),
     Fault("full-disk", lambda scene: _fill(TMP), Part.BOTH),
     Fault("no-inodes", lambda scene: _use_inodes(TMP), Part.BOTH),
-    Fault("read-only-disk", lambda scene: _read_only(TMP), Part.BOTH, keeps_run_folder=True),
+    Fault("read-only-disk", lambda scene: _read_only(TMP), Part.BOTH),
     Fault("run-folder-vanishes", _vanish, Part.WATCH),
     Fault("damaged-pages", _damage_pages, Part.WATCH),
     Fault("empty-pages", _empty_pages, Part.WATCH),
