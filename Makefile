@@ -9,7 +9,7 @@ FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-part test-ends test-nodes fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
-	healthy-runs dump-accuracy without-ptrace lint-history clean
+	healthy-runs dump-accuracy without-ptrace lint-history chaos soak clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -31,6 +31,8 @@ help:
 	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 	@echo "make without-ptrace  is the verdict the same where py-spy is missing or refused (forty minutes; root)"
+	@echo "make chaos      is a job harmed, or anybody blamed, when something else goes wrong (an hour; goes on where it was broken off)"
+	@echo "make soak       does anything grow in half an hour, or stay behind"
 	@echo "make dump-accuracy   how often dump is right of jobs that nobody wrapped (twenty minutes)"
 
 env: $(INSTALLED)
@@ -140,6 +142,13 @@ lint-history: env
 # more: make healthy-runs ARGS="--load 4 --until 60"
 healthy-runs: env
 	$(BIN)/python -m benchmarks.healthy_runs $(ARGS)
+
+# Linux namespaces of its own for each job, root or user namespaces
+chaos: env
+	$(BIN)/python -m benchmarks.chaos $(ARGS)
+
+soak: env
+	$(BIN)/python -m benchmarks.soak $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

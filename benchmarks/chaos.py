@@ -14,13 +14,13 @@ What must hold, whatever happens:
 - nobody is blamed but the rank that hangs the job, or the one that was struck.
 
 Results are appended to build/chaos.jsonl at once, with seed and commit; a measurement that was interrupted goes on
-where it stopped. Exit status 1 if anything of this did not hold, 130 after Ctrl-C.
+where it stopped. `--page` writes docs/chaos.md from them. Exit status 1 if anything of this did not hold, 130 after
+Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import functools
 import json
 import os
@@ -40,6 +40,7 @@ from benchmarks.ledger import Ledger, Task
 from tests.e2e.chaos.faults import BY_NAME, FAULTS, Fault, Part
 from tests.e2e.chaos.inside import LONGEST
 
+PAGE = measured.ROOT / "docs" / "chaos.md"
 RESULTS = measured.ROOT / "build" / "chaos.jsonl"
 NAMESPACES = [
     "unshare",
@@ -59,6 +60,23 @@ CULPRIT = 1
 LATE = 20.0
 #: seconds that a job may take longer than alone, beside what watch does at its end
 SLOWER = 10.0
+PREAMBLE = """\
+# Jobs that are struck while they are watched
+
+Made by `make chaos`, which strikes real jobs with faults: three ranks with data workers under torchrun, or two
+launchers with two ranks each whose watchers meet. Each run has processes, file systems, shared memory and network of
+its own (Linux namespaces), so that nothing outside can be hit and whatever is left behind is seen. The moment is
+decided by a seed: `python -m benchmarks.chaos --only FAULT/STATE/SEED` repeats a run.
+
+A healthy job runs twice, with `ddpdoctor watch --on-hang stop` and without it. It must end with the same status and
+the same output, `watch` must end soon after its launcher, nothing may be left behind, and nobody may be blamed who was
+not struck. In the other state rank 1 leaves the loop early beside the fault: then it, the rank that was struck, or
+nobody may be blamed.
+"""
+HEAD = (
+    "| fault | strikes | healthy | with a hang | broken | told of the hang |",
+    "|---|---|---|---|---|---|",
+)
 _OWN_TRACEBACK = re.compile(r'^  File ".*/ddpdoctor/(?!probe/)', re.M)
 
 
@@ -218,14 +236,30 @@ def summary(runs: Sequence[ChaosRun]) -> str:
     )
 
 
+def page(runs: Sequence[ChaosRun]) -> str:
+    """docs/chaos.md."""
+    rows = []
+    for fault in FAULTS:
+        of_it = [one for one in runs if one.fault == fault.name]
+        healthy, hung = ([one for one in of_it if one.state == state] for state in (HEALTHY, HUNG))
+        told = Counter(one.told for one in hung)
+        broken = sum(bool(one.broken) for one in of_it)
+        rows.append(
+            f"| {fault.name} | {fault.part.value} | {len(healthy)} | {len(hung)} | {broken or 'none'} "
+            f"| {', '.join(f'{words} ({number})' for words, number in told.most_common())} |"
+        )
+    misses = [f"- `{one.key}`: {'; '.join(one.broken)}" for one in runs if one.broken]
+    said = f"{summary(runs).splitlines()[0]}. Commit {', '.join(sorted({one.commit for one in runs}))}.\n"
+    return "\n".join([PREAMBLE, said, *HEAD, *rows, "", *misses]).rstrip() + "\n"
+
+
 def results(*, fresh: bool = False) -> Ledger[ChaosRun]:
     """What has been run with the present engine."""
     return Ledger(RESULTS, _decode, fresh=fresh)
 
 
 def _decode(told: dict[str, Any]) -> ChaosRun:
-    lists = {name: tuple(told[name]) for name in ("broken", "alone", "watched")}
-    return dataclasses.replace(ChaosRun(**{**told, **lists}))
+    return ChaosRun(**{**told, **{name: tuple(told[name]) for name in ("broken", "alone", "watched")}})
 
 
 def main() -> int:
@@ -243,6 +277,8 @@ def main() -> int:
         print(f"chaos: {error}", file=sys.stderr)
         status = 2
     print(summary(kept.results))
+    if args.page:
+        PAGE.write_text(page(kept.results), encoding="utf-8")
     return status or (1 if any(one.broken for one in kept.results) else 0)
 
 
@@ -254,6 +290,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help=f"only runs with this text in their key: {', '.join(BY_NAME)}"
     )
+    parser.add_argument("--page", action="store_true", help=f"write {PAGE.relative_to(measured.ROOT)}")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     return parser.parse_args()
 
