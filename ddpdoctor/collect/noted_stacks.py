@@ -1,4 +1,4 @@
-"""Pure. Stacks that a process took of itself (probe/thread_stacks.py), and how much of them still holds.
+"""Stacks that a process took of itself (probe/thread_stacks.py), and how much of them still holds.
 
 A stack that could have changed since it was taken must prove nothing. The kernel counts how often it takes a thread off
 its processor (proc_pid_status(5)), and the process read that count before it took the stack. If a sample finds the
@@ -11,6 +11,7 @@ does, and proves nothing (diagnose/digest/waits.py).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ from ddpdoctor.probe.redact import plain
 FRESH = 2.5 * HEARTBEAT_SECONDS
 #: bytes of a process's own file that are read
 MOST_BYTES = 1 << 20
+#: seconds after which the file of a process that has not looked since, and that is not there, is removed
+KEPT = 60.0
 
 
 def fetch(run: Path, pid: int) -> bytes | None:
@@ -37,6 +40,19 @@ def fetch(run: Path, pid: int) -> bytes | None:
             return file.read(MOST_BYTES)
     except OSError:
         return None
+
+
+def forget(run: Path, now: float) -> None:
+    """Remove the files of processes that have ended: data workers come and go with every epoch, and end by a signal.
+
+    `now`: CLOCK_MONOTONIC seconds. That nobody here has its number says little of a process of another PID namespace,
+    so its last look counts as well.
+    """
+    for file in run.glob("*.stacks"):
+        with contextlib.suppress(OSError, ValueError), file.open("rb") as opened:
+            seen = float(opened.readline(64))
+            if now - seen > KEPT and not Path(f"/proc/{file.stem}").exists():
+                file.unlink()
 
 
 def parse(data: bytes) -> NotedStacks:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ddpdoctor.collect import procfs
+from ddpdoctor.collect import noted_stacks, procfs
 from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -450,6 +450,7 @@ class Watcher:
         """Ranks stay known after they have ended, because their pages outlive them; children only while they
         are alive."""
         self._searched = time.monotonic()
+        noted_stacks.forget(self.run, self._searched)
         found = {(w.pid, w.started): w for w in self._discovery.find(self._pid)}
         gone = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found}
         self._known = gone | found

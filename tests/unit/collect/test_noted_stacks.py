@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,18 @@ def test_a_stack_that_could_have_changed(
 ) -> None:
     found = noted_stacks.believed(NOTED, process, now, revision=revision)
     assert (found.threads[0].rested if found else None) is rested
+
+
+def test_files_of_data_workers_that_have_ended_do_not_stay(tmp_path: Path) -> None:
+    gone, mine = tmp_path / "99999999.stacks", tmp_path / f"{os.getpid()}.stacks"
+    for file in (gone, mine):
+        file.write_bytes(b"%020.6f\n{}" % 50.0)
+    (tmp_path / "damaged.stacks").write_bytes(b"\xff")
+    noted_stacks.forget(tmp_path, 50.0 + noted_stacks.KEPT / 2)
+    assert gone.exists()
+    noted_stacks.forget(tmp_path, 51.0 + noted_stacks.KEPT)
+    assert mine.exists()
+    assert not gone.exists()
 
 
 def test_another_thread_may_be_believed_while_the_main_thread_is_not() -> None:
