@@ -172,7 +172,7 @@ def judge(fault: Fault, alone: dict[str, Any], watched: dict[str, Any]) -> Itera
         yield from _as_alone(alone, watched)
     elif alone:
         yield from _output(alone, watched)
-    elif not fault.silences and None in watched["statuses"] and "cannot continue watching" not in watched["stderr"]:
+    elif not fault.silences and None in watched["statuses"]:
         yield f"a job that hangs was not ended: {watched['statuses']}"
     after = watched["after_launchers"]
     if after is not None and after > LATE:
@@ -180,6 +180,8 @@ def judge(fault: Fault, alone: dict[str, Any], watched: dict[str, Any]) -> Itera
     yield from _left(fault, alone, watched)
     if _OWN_TRACEBACK.search(watched["stderr"]):
         yield "an exception of ours"
+    if "cannot continue watching" in watched["stderr"] and not fault.silences:
+        yield "watching was given up"
     yield from _blame(fault, watched, hung=not alone)
 
 
@@ -202,6 +204,8 @@ def _output(alone: dict[str, Any], watched: dict[str, Any]) -> Iterator[str]:
 
 
 def _left(fault: Fault, alone: dict[str, Any], watched: dict[str, Any]) -> Iterator[str]:
+    if not alone and None in watched["statuses"]:
+        return  # a job that hangs and was ended by force
     ours = [command for command in watched["left"] if "ddpdoctor" in command or "py-spy" in command]
     if ours:
         yield f"left running: {ours}"

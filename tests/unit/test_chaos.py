@@ -52,6 +52,7 @@ def test_a_signal_s_status_is_told_as_a_shell_tells_it() -> None:
         ({"left": ["python training.py"]}, "left running"),
         ({"folders": ["ddpdoctor-1-x"]}, "left behind"),
         ({"stderr": 'Traceback\n  File "/x/ddpdoctor/observe/watcher.py", line 1\n'}, "an exception of ours"),
+        ({"stderr": "ddpdoctor: cannot continue watching (KeyError: 'x'); the job keeps running"}, "given up"),
         ({"reports": told("DD206", [1])}, "ranks [1] were blamed"),
         ({"reports": told("DD206", [], "proven")}, "a deadlock proven of a healthy job"),
     ],

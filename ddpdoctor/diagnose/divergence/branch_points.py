@@ -191,7 +191,9 @@ class Search:
 
     def _idles(self, loop: int) -> bool:
         """Whether a path leads from the loop's head back to it without a trace."""
-        rounds = [edge.target for edge in self.graph.nodes[loop].edges if edge.kind is EdgeKind.ROUND]
+        edges = [edge for edge in self.graph.nodes[loop].edges if edge.kind is not EdgeKind.RAISED]
+        # over a generator, it goes on to the generator's own code, which is not told apart from its end
+        rounds = [edge.target for edge in edges if edge.kind is EdgeKind.ROUND or len(edges) == 1]
         seen = self._back.leading_to(frozenset({loop}), self.traced[0])
         return any(target in seen for target in rounds)
 

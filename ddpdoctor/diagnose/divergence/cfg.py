@@ -22,6 +22,7 @@ from ddpdoctor.diagnose.divergence.cfg_model import (
     of_class,
     told_apart,
 )
+from ddpdoctor.diagnose.divergence.swallowing import Swallowing
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import Module
@@ -54,15 +55,19 @@ class FlowGraph:
         ran: frozenset[tuple[str, int]] = frozenset(),
         calls: frozenset[tuple[Line, Line]] = frozenset(),
         only: frozenset[Line] | None = None,
+        swallowing: Swallowing | None = None,
     ) -> None:
         """`only`: leave out functions that contain none of these lines, and join calls by `calls` alone.
 
         `ran`: lines that were seen to run; they tell which of several functions of one name is meant.
 
         `calls`: lines that were seen to call, directly or through a library, with the lines they called.
+
+        `swallowing`: of the program's context managers, of which other files may have some; of these files by default.
         """
         self.files = frozenset(modules)
         self._modules = modules
+        self._swallowing = swallowing or Swallowing(modules.values())
         self.nodes: list[Node] = []
         self.functions: list[FunctionNodes] = []
         #: the number of the function that each node is in
@@ -215,7 +220,11 @@ class FlowGraph:
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(stmt, index, follow, scope)
             case ast.With() | ast.AsyncWith():
-                inner = replace(scope, raised=(self._aside(index, follow), *scope.raised)) if _silent(stmt) else scope
+                inner = (
+                    replace(scope, raised=(self._aside(index, follow), *scope.raised))
+                    if self._swallowing.ends_at(stmt)
+                    else scope
+                )
                 return [Edge(self._block(stmt.body, follow, inner), EdgeKind.ON)]
             case ast.Match():
                 cases = [Edge(self._block(case.body, follow, scope), EdgeKind.YES) for case in stmt.cases]
@@ -353,8 +362,3 @@ def _runs(file: str, node: ast.FunctionDef | ast.AsyncFunctionDef, lines: frozen
 def _split(edges: Iterable[Edge]) -> tuple[list[Edge], list[Edge]]:
     every = list(edges)
     return [e for e in every if e.kind is not EdgeKind.RAISED], [e for e in every if e.kind is EdgeKind.RAISED]
-
-
-def _silent(stmt: ast.With | ast.AsyncWith) -> bool:
-    """Exceptions in it end at it, as `contextlib.suppress` has it."""
-    return any("suppress" in statements.names_called(item.context_expr) for item in stmt.items)

@@ -24,6 +24,7 @@ from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import users_line
+from ddpdoctor.diagnose.divergence.swallowing import Swallowing
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -308,8 +309,15 @@ def _graph(facts: Facts, files: tuple[str, ...], ranks: RankSet | None = None) -
     ran = frozenset((site.file, site.line) for site in itertools.chain(*ways) if site.file in modules)
     pairs = {pair for way in ways for pair in itertools.pairwise(way)}
     calls = frozenset(((caller.file, caller.line), (called.file, called.line)) for called, caller in pairs)
-    graph = FlowGraph(modules, ran, calls)
+    graph = FlowGraph(modules, ran, calls, swallowing=_swallowing(facts))
     return graph if len(graph.nodes) <= _MOST_NODES else None
+
+
+@kept
+def _swallowing(facts: Facts) -> Swallowing:
+    """The program's own context managers, in whatever file."""
+    own = [file for file in facts.program if not facts.is_library(file)]
+    return Swallowing(module for file in own if (module := facts.program.module(file)) is not None)
 
 
 def _ways(facts: Facts, rank: Rank) -> Iterator[tuple[Site, ...]]:

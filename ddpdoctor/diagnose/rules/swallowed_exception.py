@@ -2,7 +2,8 @@
 
 ## What
 An exception on one rank (out of memory, a bad sample, a full disk) was caught, and the rank continued with its next
-batch without the remaining work of the `try`.
+batch without the remaining work of the `try`. A context manager can do the same (`contextlib.suppress`, an `__exit__`
+that returns a true value).
 
 ## Why it hangs
 The rank issued one gradient all-reduce, or one barrier, fewer. From then on its collectives are paired with earlier
@@ -95,6 +96,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
     handlers = [point for point in divergence.branch_points if point.taken is EdgeKind.RAISED]
     caught = handlers[0].site if handlers else site
     shown = handlers[0].shown if handlers and handlers[0].shown else caught
+    swallows = _keyword(facts.statement(caught), bool(handlers))
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     return diagnosis(
         SWALLOWED_EXCEPTION,
@@ -103,7 +105,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
         summary=(
-            f"{odd} {_what(divergence, skipped)} {wording.step(skipped)}; only the `except` at "
+            f"{odd} {_what(divergence, skipped)} {wording.step(skipped)}; only the `{swallows}` at "
             f"{wording.place(caught)} leads there"
         ),
         why=(
@@ -113,7 +115,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
         ),
         fix=(
             "Do not catch it on one rank: let it end the job, or agree on the retry with an all_reduce outside the "
-            "`try`."
+            f"`{'with' if swallows == 'with' else 'try'}`."
         ),
         locations=(
             facts.location(divergence.culprits, shown),
@@ -125,6 +127,11 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep, site:
             "no condition leads past it",
         ),
     )
+
+
+def _keyword(statement: str, known: bool) -> str:
+    """What ends the exception: a context manager may do so, too."""
+    return "with" if known and statement.removeprefix("async ").startswith("with ") else "except"
 
 
 def _what(divergence: Divergence, skipped: HistoryStep) -> str:

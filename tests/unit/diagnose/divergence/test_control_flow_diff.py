@@ -89,6 +89,45 @@ for batch in loader:  # next
         loss.backward()  # backward
 dist.barrier()  # after
 """
+TOLERATED = """\
+class Tolerance:
+    def __exit__(self, kind, error, trace):
+        return kind is not None and self.seen <= self.limit
+
+tolerance = Tolerance()
+for batch in loader:  # next
+    with tolerance:
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
+TOLERATED_BY_GENERATOR = """\
+@contextmanager
+def tolerating(kinds):
+    try:
+        yield
+    except kinds:
+        log()
+
+for batch in loader:  # next
+    with tolerating(KeyError):
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
+NOT_TOLERATED = """\
+class Timed:
+    def __exit__(self, kind, error, trace):
+        self.seconds = now() - self.began
+        return False
+
+for batch in loader:  # next
+    with Timed():
+        loss = model(batch)  # forward
+        if loss > limit: continue
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
 TWO_WAYS = """\
 for batch in loader:  # next
     loss = model(batch)  # forward
@@ -132,6 +171,9 @@ dist.barrier()  # after
         (CAUGHT, [(BranchKind.EXCEPTION, "except RuntimeError", "")]),
         (RAISED_AGAIN, [(BranchKind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
         (SUPPRESSED, [(BranchKind.EXCEPTION, "with contextlib.suppress(ValueError)", "")]),
+        (TOLERATED, [(BranchKind.EXCEPTION, "with tolerance", "")]),
+        (TOLERATED_BY_GENERATOR, [(BranchKind.EXCEPTION, "with tolerating(KeyError)", "")]),
+        (NOT_TOLERATED, [(BranchKind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
         (
             TWO_WAYS,
             [
