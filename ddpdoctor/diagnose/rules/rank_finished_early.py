@@ -55,8 +55,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     proven = any(rank in facts.graph.stuck for rank in left) or bool(facts.failures)
-    mid_loop = any(_left_in_loop(facts, rank) for rank in culprits)
-    confidence = Confidence.CERTAIN if proven and not facts.splits and not mid_loop else Confidence.LIKELY
+    another_cause = any(_may_have_left_a_loop(facts, rank) for rank in culprits)
+    confidence = Confidence.CERTAIN if proven and not facts.splits and not another_cause else Confidence.LIKELY
     who = wording.ranks(culprits)
     return diagnosis(
         RANK_FINISHED_EARLY,
@@ -78,8 +78,11 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     )
 
 
-def _left_in_loop(facts: Facts, rank: Rank) -> bool:
-    """The rank's last act was a training step: it may have run out of data (DD201) or stopped early (DD206)."""
+def _may_have_left_a_loop(facts: Facts, rank: Rank) -> bool:
+    """The rank's last act was a training step, or is not known: it may have run out of data (DD201) or stopped early
+    (DD206)."""
+    if facts.rank(rank).page is None:
+        return True
     history = facts.histories.get(rank)
     steps = [step.kind for step in history.steps] if history else []
     return steps[-1:] not in ([], [EventKind.CALL])
