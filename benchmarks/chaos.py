@@ -172,8 +172,8 @@ def judge(fault: Fault, alone: dict[str, Any], watched: dict[str, Any]) -> Itera
         yield from _as_alone(alone, watched)
     elif alone:
         yield from _output(alone, watched)
-    elif not fault.silences and None in watched["statuses"]:
-        yield f"a job that hangs was not ended: {watched['statuses']}"
+    elif not fault.silences and None in watched["statuses"] and not any(one[2] for one in watched["reports"]):
+        yield f"a job that hangs was neither ended nor told: {watched['statuses']}"
     after = watched["after_launchers"]
     if after is not None and after > LATE:
         yield f"watch ended {after:.0f} s after its launcher"

@@ -43,6 +43,11 @@ def _reason(environ: Mapping[str, str], words: list[str], owner: int) -> tuple[s
         return "something replaced the PYTHONPATH that the probe is on", "extend it: PYTHONPATH=...:$PYTHONPATH"
     if owner not in (os.geteuid(), 0):
         return "it runs as another user, who cannot write its page", "run `watch` as that user"
+    if not Path(run).is_dir():
+        return (
+            f"the folder of its page is not there: {run}",
+            "keep what cleans up temporary files off it, or point XDG_RUNTIME_DIR to another local folder",
+        )
     if _free_bytes(run) < page.SIZE:
         return (
             f"there is no space left for its page in {run}",

@@ -66,6 +66,7 @@ def test_in_a_job_that_hangs_its_culprit_may_be_blamed_and_no_other() -> None:
     assert not list(chaos.judge(STOP_WATCH, {}, came(**ended, reports=told("DD206", [1], "proven"))))
     assert list(chaos.judge(STOP_WATCH, {}, came(**ended, reports=told("DD206", [0, 1], "proven"))))
     assert list(chaos.judge(STOP_WATCH, {}, came(statuses=[None])))
+    assert not list(chaos.judge(STOP_WATCH, {}, came(statuses=[None], reports=told("DD299", [1], "suspected"))))
 
 
 def test_a_watcher_that_is_gone_tells_nothing_and_leaves_its_folder() -> None:

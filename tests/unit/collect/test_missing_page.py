@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ PROGRAM = "print('up', flush=True); input()"
 
 @contextmanager
 def process(*flags: str, **environ: str) -> Iterator[int]:
-    planned = plan({}, TorchVersion("2.13"), run=Path("/run/d"), watch_pid=1).set
+    planned = plan({}, TorchVersion("2.13"), run=Path(tempfile.gettempdir()), watch_pid=1).set
     with subprocess.Popen(
         [sys.executable, *flags, "-c", PROGRAM],
         env={**planned, **environ},
@@ -41,6 +42,7 @@ def process(*flags: str, **environ: str) -> Iterator[int]:
         ((), {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "AUTOLOAD=0"),
         (("-B", "-I"), {}, "`python -I` ignores"),
         (("-sE",), {}, "`python -E` ignores"),
+        ((), {"_DDPDOCTOR_RUN": "/nowhere/ddpdoctor-1-x"}, "is not there: /nowhere/ddpdoctor-1-x"),
         ((), {"PYTHONPATH": "/mine:"}, "replaced the PYTHONPATH"),
         (("-s",), {}, "has not reached init_process_group"),
     ],
