@@ -1,7 +1,9 @@
 """Pure. Who is waited for: the n-th meeting of a group is the n-th on each of its ranks, and the others waited for the
-last to come. After a delay only the first meeting shows it.
+last to come. After a delay only the first meeting shows it. A send and the recv that takes it are a meeting of two, in
+which the one that receives may wait.
 
-A delay inside backward is not seen here: its events are those of its beginning.
+The events of a backward are those of its beginning. What delays a rank inside of it is seen in torch's recorder, which
+has the time of each gradient reduction (reductions.py).
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from typing import NamedTuple
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.waited import Straggler, Waited
-from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Moment, Names
+from ddpdoctor.observe.lateness import SHORTEST, is_told
+from ddpdoctor.observe.reductions import Reductions
+from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Message, Moment, Names
 
 #: meetings of a rank that wait for those of others; more of them, and the ranks do not meet
 MOST_OPEN = 4096
 #: moments before a meeting in which what a rank did is looked for
 TRAIL = 32
-#: what is told: a rank came last so often, by so many seconds, and took so much of the time of the others
-FEWEST, SHORTEST, LEAST_SHARE = 10, 0.003, 0.03
-#: share of the meetings in which chance alone does not make one rank of several the last
-OFTEN = 0.15
+
+
+#: in place of a group's number: a sender and a receiver
+_PAIR = -2
 
 
 class Arrival(NamedTuple):
@@ -54,6 +58,11 @@ class Arrivals:
         self._trails: dict[tuple[int, int], deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=TRAIL))
         self._tallies: dict[tuple[int, str, int], _Tally] = defaultdict(_Tally)
         self._met: dict[tuple[int, str], int] = defaultdict(int)
+        self._messages: dict[Message, tuple[deque[tuple[Arrival, Moment]], deque[tuple[Arrival, Moment]]]] = (
+            defaultdict(lambda: (deque(), deque()))
+        )
+        #: what the recorders show of the time within backwards
+        self.reductions = Reductions(names)
         self._waited = 0.0
         self._first: dict[int, float] = {}
         self._last: dict[int, float] = {}
@@ -62,11 +71,15 @@ class Arrivals:
         """Take in what a rank did next, in order."""
         for moment in moments:
             trail = self._trails[rank, moment.thread]
+            if moment.message is not None:
+                self._send_or_receive(rank, moment.message, Arrival(moment.time, _gaps(trail, moment)), moment)
             if moment.group == NOWHERE or not moment.blocks:
                 trail.append((moment.time, moment.place))
                 continue
             self._first.setdefault(rank, moment.time)
             self._last[rank] = moment.time
+            if moment.code == BACKWARD:
+                self.reductions.begin(rank, moment)
             self._arrive(rank, moment, _gaps(trail, moment))
             trail.clear()
             trail.append((moment.time, moment.place))
@@ -75,6 +88,8 @@ class Arrivals:
         """Begin anew: moments were lost, so meetings cannot be numbered any more. Sums are kept."""
         self._open.clear()
         self._trails.clear()
+        self._messages.clear()
+        self.reductions.forget()
 
     def _arrive(self, rank: int, moment: Moment, gaps: tuple[tuple[float, int, int], ...]) -> None:
         group = self._open[moment.group]
@@ -104,6 +119,25 @@ class Arrivals:
         if found := _excess(came[last].gaps, [came[rank].gaps for rank in order[:-1]]):
             tally.spent[found] += lead
 
+    def _send_or_receive(self, rank: int, message: Message, arrival: Arrival, moment: Moment) -> None:
+        sent, taken = self._messages[message]
+        (sent if rank == message.sender else taken).append((arrival, moment))
+        if len(sent) > MOST_OPEN or len(taken) > MOST_OPEN:
+            del self._messages[message]
+            return
+        while sent and taken:
+            (came, _), (waited, receiving) = sent.popleft(), taken.popleft()
+            what = f"{self._meeting(receiving)} on rank {message.receiver}"
+            self._met[_PAIR, what] += 1
+            lead = came.time - waited.time
+            if receiving.blocks and lead >= SHORTEST:
+                self._waited += lead
+                tally = self._tallies[_PAIR, what, message.sender]
+                tally.late += 1
+                tally.seconds += lead
+                if found := _excess(came.gaps, [waited.gaps]):
+                    tally.spent[found] += lead
+
     def _meeting(self, moment: Moment) -> str:
         return "backward" if moment.code == BACKWARD else self._names.sites[moment.place][2]
 
@@ -114,16 +148,18 @@ class Arrivals:
         if not meetings or seconds <= 0.0:
             return None
         total = seconds * len(self._last)
-        found = sorted(self._stragglers(seconds), key=lambda one: -one.last * one.seconds)
-        return Waited(min(1.0, self._waited / total), seconds, meetings, tuple(found))
+        found = [*self._stragglers(seconds), *self.reductions.stragglers()]
+        found.sort(key=lambda one: -one.last / one.meetings * one.seconds)
+        share = max(self._waited / total, self.reductions.share())
+        return Waited(min(1.0, share), seconds, meetings, tuple(found))
 
     def _stragglers(self, seconds: float) -> Iterable[Straggler]:
         for (group, what, rank), tally in self._tallies.items():
             met = self._met[group, what]
-            if tally.late < FEWEST or tally.late < OFTEN * met or tally.seconds < LEAST_SHARE * seconds:
+            if not is_told(tally.late, tally.seconds, met, seconds):
                 continue
             doing, location = self._doing(rank, tally)
-            label = self._names.known[group].label(len(self._last))
+            label = "" if group == _PAIR else self._names.known[group].label(len(self._last))
             yield Straggler(Rank(rank), label, what, tally.late, met, tally.seconds / tally.late, doing, location)
 
     def _doing(self, rank: int, tally: _Tally) -> tuple[str, Location | None]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
 
+from ddpdoctor.collect import flight_recorder
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import PartKind
 from ddpdoctor.diagnose.course import with_course
+from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Deadlock
@@ -20,6 +23,12 @@ from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.parts import Attempts, Seat, Stand
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
+
+#: seconds until the recorders are read for delays inside backward, thrice as many each time, and at most: it takes some
+#: 30 ms of processor for a rank
+TIMING, SELDOM = 20.0, 300.0
+#: seconds that their answers may take, while nothing else is looked at
+ANSWERING = 1.0
 
 
 class Early:
@@ -33,10 +42,36 @@ class Early:
         self._told: Desync | None = None
         self._attempts = Attempts()
         self._parts_read = 0.0
+        self._timed: float | None = None
+        self._timing = TIMING
 
     def read(self, workers: Iterable[Worker]) -> None:
         """Take in what is new on the pages."""
+        workers = tuple(workers)
         self._history.read(workers)
+        now = time.monotonic()
+        if not self._history.arrivals.reductions.groups:
+            return
+        self._timed = now if self._timed is None else self._timed
+        if now - self._timed >= self._timing:
+            self._timed, self._timing = now, min(3 * self._timing, SELDOM)
+            self._time_reductions(workers)
+
+    def _time_reductions(self, workers: tuple[Worker, ...]) -> None:
+        """Take in when each rank began its reductions: who comes late out of its own backward is seen nowhere else."""
+        ranks = {pid: rank for rank, pid in self._history.pids.items()}
+        asked = tuple(worker for worker in workers if worker.pid in ranks)
+        sample = self._inspector.sample(asked, frozenset({PartKind.RECORDER}), deadline=ANSWERING)
+        since = time.time() - time.monotonic()
+        recorders: dict[int, Recorder] = {}
+        for part in sample.parts:
+            with contextlib.suppress(ValueError):
+                recorders[ranks[part.pid]] = flight_recorder.parse(part.data)
+        reductions = self._history.arrivals.reductions
+        for group in reductions.groups:
+            known = self._history.names.known[group]
+            kept = {int(rank): recorders[rank] for rank in known.members if rank in recorders}
+            reductions.take(group, issued_together(kept, known.name, since))
 
     def waited(self) -> Waited | None:
         """Who waited for whom so far."""
@@ -92,6 +127,24 @@ class Early:
         course = Course(desync=self._told, waited=self.waited())
         capture = dataclasses.replace(verdict.capture, course=course)
         return dataclasses.replace(verdict, report=with_course(verdict.report, course), capture=capture)
+
+
+def issued_together(recorders: Mapping[int, Recorder], group: str, since: float) -> dict[int, list[float]]:
+    """When each rank issued those collectives of a group that all of the recorders still hold, in order.
+
+    `since`: seconds of the clock of the recorders (the time of day) at which CLOCK_MONOTONIC began. Where the host does
+    not wait for the device, a late host need not delay anybody, so NCCL's are left out.
+    """
+    issued = {
+        rank: {
+            one.seq: one.created_ns / 1e9 - since
+            for one in recorder.entries
+            if one.group == group and one.backend != "nccl" and not one.p2p
+        }
+        for rank, recorder in recorders.items()
+    }
+    common = sorted(set.intersection(*map(set, issued.values()))) if issued else []
+    return {rank: [times[number] for number in common] for rank, times in issued.items()}
 
 
 def _threads(seats: Iterable[Seat], found: Iterable[Stand]) -> dict[int, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe.arrivals import Arrivals
@@ -26,6 +26,11 @@ class History:
         self._translators: dict[int, Translator] = {}
         self._lost: set[int] = set()
 
+    @property
+    def pids(self) -> Mapping[int, int]:
+        """The process of each rank."""
+        return self._pids
+
     def read(self, workers: Iterable[Worker]) -> None:
         """Take in what is new on every page."""
         for rank, worker in self._newest(workers).items():
@@ -39,7 +44,7 @@ class History:
                 continue
             translator = self._translators.get(rank)
             if translator is None:
-                translator = self._translators[rank] = Translator(self.names, page.texts, known[1])
+                translator = self._translators[rank] = Translator(self.names, page.texts, rank, known[1])
             if page.lost and rank not in self._lost:
                 self._lost.add(rank)
                 self.arrivals.forget()

@@ -16,8 +16,16 @@ CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
 )
 #: what a call waits for if it is an operation of the whole group
 _COLLECTIVE = frozenset(layout.KINDS.index(kind) for kind in ("all", "from_root", "to_root"))
-_PAIRED = frozenset(layout.KINDS.index(kind) for kind in ("send", "recv"))
+_SEND, _RECV = layout.KINDS.index("send"), layout.KINDS.index("recv")
 NOWHERE = -1
+
+
+class Message(NamedTuple):
+    """What a send and the recv that takes it have in common: they meet in the order in which they were made."""
+
+    sender: int
+    receiver: int
+    tag: int
 
 
 class Moment(NamedTuple):
@@ -33,6 +41,8 @@ class Moment(NamedTuple):
     group: int
     #: the rank waits here until the others have come
     blocks: bool = False
+    #: of a send or recv whose peer is known; `group` is NOWHERE, since only two meet
+    message: Message | None = None
 
 
 @dataclass(slots=True)
@@ -64,8 +74,9 @@ class Names:
 class Translator:
     """One page's rows as moments: its text positions are looked up once each."""
 
-    def __init__(self, names: Names, texts: StringTable, world_size: int) -> None:
+    def __init__(self, names: Names, texts: StringTable, rank: int, world_size: int) -> None:
         self._names = names
+        self._rank = rank
         self._texts = texts
         self._world = names.group("0", "default_pg", tuple(range(world_size)))
         self._places: dict[tuple[int, int, int], int] = {}
@@ -78,7 +89,7 @@ class Translator:
         return [self._moment(row) for row in rows]
 
     def _moment(self, row: tuple[Any, ...]) -> Moment:
-        _, time, _, thread, site, group, op, _, _, _, _, code, flags, _, _ = row
+        _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, _, _ = row
         key = (code, site, op)
         place = self._places.get(key)
         if place is None:
@@ -88,6 +99,10 @@ class Translator:
             kind = flags >> layout.KIND_SHIFT
             if kind in _COLLECTIVE:
                 return Moment(time, code, thread, place, self._group(group), not flags & layout.ASYNCHRONOUS)
+            if kind in (_SEND, _RECV) and peer >= 0:
+                waits = kind == _RECV and not flags & layout.ASYNCHRONOUS
+                sender, receiver = (self._rank, peer) if kind == _SEND else (peer, self._rank)
+                return Moment(time, code, thread, place, NOWHERE, waits, Message(sender, receiver, tag))
         elif code == FORWARD:
             self._synchronises[thread] = bool(flags & layout.GRADIENTS)
         elif code == FORWARD_NO_SYNC:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ddpdoctor.model.waited import Waited
 from ddpdoctor.observe.arrivals import Arrivals
-from ddpdoctor.observe.stream import BACKWARD, FORWARD, NEXT, NOWHERE, Moment, Names
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, Message, Moment, Names
 
 #: (rank, step) -> (seconds of delay in the loader, seconds of delay between forward and backward)
 Delays = Callable[[int, int], tuple[float, float]]
@@ -90,6 +90,85 @@ def test_how_pages_are_read_changes_nothing(ranks: int, chunk: int) -> None:
 def test_the_share_is_that_of_the_delays(delays: list[float]) -> None:
     found, share = play(lambda rank, step: (delays[(rank + step) % 6], 0.0))
     assert found.share == pytest.approx(share, rel=0.1, abs=0.01)
+
+
+def exchanged(late: float, *, receiver_blocks: bool = True) -> Waited:
+    """Rank 0 sends to rank 1 in each step, `late` seconds after rank 1 has come to its recv; then all meet."""
+    names = Names()
+    group = names.group("0", "", (0, 1, 2))
+    forward, send, recv, reduce = (
+        names.place(code, (f"{op or code}.py", 1, "train"), op)
+        for code, op in ((FORWARD, ""), (CALL, "send"), (CALL, "recv"), (CALL, "all_reduce"))
+    )
+    arrivals = Arrivals(names)
+    for step in range(STEPS):
+        now = step * 2 * STEP
+        for rank in (1, 0, 2):
+            moments = [Moment(now, FORWARD, 1, forward, NOWHERE)]
+            if rank == 0:
+                moments.append(Moment(now + STEP / 2 + late, CALL, 1, send, NOWHERE, False, Message(0, 1, 0)))
+            if rank == 1:
+                blocks = receiver_blocks
+                moments.append(Moment(now + STEP / 2, CALL, 1, recv, NOWHERE, blocks, Message(0, 1, 0)))
+            end = now + STEP / 2 + (max(late, 0.0) if rank < 2 else 0.0)
+            arrivals.add(rank, [*moments, Moment(end + 0.001, CALL, 1, reduce, group, True)])
+    found = arrivals.waited()
+    assert found is not None
+    return found
+
+
+def test_a_recv_waits_for_its_sender() -> None:
+    (found,) = exchanged(0.015).stragglers
+    assert (found.rank, found.meeting, found.last, found.meetings) == (0, "recv on rank 1", STEPS, STEPS)
+    assert found.seconds == pytest.approx(0.015)
+    assert found.location is not None
+    assert found.location.file == f"{FORWARD}.py"
+
+
+def test_a_sender_that_is_in_time_is_not_waited_for() -> None:
+    assert exchanged(-0.005).stragglers == ()
+    assert exchanged(0.015, receiver_blocks=False).stragglers == ()
+
+
+def reduced(late: float, buckets: int, kept: int) -> Waited:
+    """All begin their backwards together, but rank 1 issues its first reduction `late` seconds later; of a recorder's
+    ring the last `kept` are left."""
+    names = Names()
+    group = names.group("0", "", (0, 1, 2))
+    place = names.place(BACKWARD, ("train.py", 7, "train"), "")
+    arrivals = Arrivals(names)
+    issued: dict[int, list[float]] = {rank: [] for rank in range(3)}
+    for step in range(STEPS):
+        for rank, times in issued.items():
+            arrivals.add(rank, [Moment(step * STEP, BACKWARD, 1, place, group, True)])
+            slow = late if rank == 1 else 0.0
+            times += [step * STEP + 0.001 + slow + 0.001 * bucket for bucket in range(buckets)]
+    for end in (len(issued[0]) // 2, len(issued[0])):  # read twice, what was counted is not counted again
+        arrivals.reductions.take(group, {rank: times[:end][-kept:] for rank, times in issued.items()})
+    found = arrivals.waited()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("buckets", "kept", "seen"), [(1, 2000, STEPS - 1), (3, 2000, STEPS - 1), (3, 100, 66)])
+def test_a_delay_inside_backward_is_seen_in_the_recorders(buckets: int, kept: int, seen: int) -> None:
+    (found,) = reduced(0.008, buckets, kept).stragglers
+    assert (found.rank, found.meeting, found.doing) == (1, "backward", "inside backward")
+    assert found.last == found.meetings == pytest.approx(seen, abs=2)
+    assert found.seconds == pytest.approx(0.008)
+    assert found.location is not None
+    assert found.location.line == 7
+
+
+def test_reductions_of_ranks_that_are_not_seen_say_nothing() -> None:
+    names = Names()
+    group = names.group("0", "", (0, 1))
+    arrivals = Arrivals(names)
+    for rank in (0, 1):
+        arrivals.add(rank, [Moment(1.0, BACKWARD, 1, names.place(BACKWARD, None, ""), group, True)])
+    arrivals.reductions.take(group, {0: [1.5, 2.5]})
+    found = arrivals.waited()
+    assert found is None or found.stragglers == ()
 
 
 def test_nothing_is_told_before_ranks_meet() -> None:
