@@ -300,16 +300,24 @@ def reached(case: Case, text: str, who: str, others: str, at: str) -> str:
     return step_more(case, f"{text} at {at}", who, others)
 
 
+def _groups_made(case: Case, rank: int) -> int:
+    return sum(event.call is not None and event.call.op == "new_group" for event in case.witness.events(rank))
+
+
+def groups_made(case: Case, text: str, whose: str) -> str:
+    """Each of these has called for so many groups, in histories that are complete."""
+    counts = {rank: _groups_made(case, rank) for rank in members(whose)}
+    lost = [rank for rank in counts if case.witness.lost(rank)]
+    wrong = {rank: count for rank, count in counts.items() if count != int(text)}
+    return f"the histories of {lost} are not complete" if lost else f"they made {wrong}" if wrong else ""
+
+
 def more_groups(case: Case, text: str, others: str) -> str:
     """These have created more groups, in histories that are complete."""
-
-    def count(rank: int) -> int:
-        return sum(event.call is not None and event.call.op == "new_group" for event in case.witness.events(rank))
-
     if any(case.witness.lost(rank) for rank in (*members(text), *members(others))):
         return ranks(case, text)
-    most = max(count(rank) for rank in members(others))
-    low = [rank for rank in members(text) if count(rank) < most]
+    most = max(_groups_made(case, rank) for rank in members(others))
+    low = [rank for rank in members(text) if _groups_made(case, rank) < most]
     return ranks(case, text) or (f"ranks {low} have created fewer groups" if low else "")
 
 
@@ -613,6 +621,7 @@ TYPES: Mapping[str, Type] = {
     "op_at": Type(OP, op_at),
     "reached": Type(OP, reached),
     "more_groups": Type(RANKS, more_groups),
+    "groups_made": Type(_INT, groups_made),
     "code": Type(r"`[^`]*`", code),
     "taken": Type(r"`[^`]*`", taken),
     "called": Type(OP, called),

@@ -26,19 +26,21 @@ https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
+from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
+from ddpdoctor.diagnose.divergence.library_paths import fork
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
@@ -48,20 +50,62 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         if divergence.odd_site:
             yield _diagnosis(facts, divergence, divergence.odd_site)
             return
-    if facts.outcome is Outcome.HANG:
-        yield from _all_inside(facts)
-
-
-def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
-    """Every rank is in the creation of a group, and not all at one place."""
     waits = [facts.wait(Rank(number)) for number in range(facts.evidence.world_size)]
-    places = {facts.state(wait.rank).site for wait in waits if wait is not None}
-    if not all(wait is not None and wait.op in CREATING for wait in waits) or None in places or len(places) < 2:
+    if facts.outcome is Outcome.HANG and all(wait is not None and wait.op in CREATING for wait in waits):
+        yield from _at_several_places(facts, waits) or _made_more(facts)
+
+
+def _made_more(facts: Facts) -> Iterator[Diagnosis]:
+    """Every rank is in the creation of a group, and has called for another number of them. It tells who called from
+    where the others did not, and counts only histories of which nothing was overwritten."""
+    made = {
+        rank: [step for step in history.steps if step.op in CREATING]
+        for rank, history in facts.histories.items()
+        if not history.truncated
+    }
+    by_number: dict[int, list[Rank]] = {}
+    for rank, steps in made.items():
+        by_number.setdefault(len(steps), []).append(rank)
+    if len(made) < facts.evidence.world_size or len(by_number) != 2:
         return
+    (number, odd), (usual, others) = sorted(by_number.items(), key=lambda pair: len(pair[1]))
+    tie = len(odd) == len(others)
+    pairs = zip(made[odd[0]], made[others[0]], strict=False)
+    parted = next((site for mine, theirs in pairs if mine.path != theirs.path and (site := fork(mine, theirs))), None)
+    longer = made[odd[0] if number > usual else others[0]]
+    shown = parted or longer[-1].site
+    if shown is None:
+        return
+    ranks, rest = RankSet.of(odd), RankSet.of(others)
+    yield diagnosis(
+        GROUP_CREATION_MISMATCH,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=Confidence.POSSIBLE if tie else Confidence.LIKELY,
+        culprits=RankSet() if tie else ranks,
+        summary=f"{wording.ranks(ranks)} called for {number} groups, {wording.ranks(rest)} for {usual}",
+        why=(
+            "Every rank of the job must create every group, members or not, in one order. After a group that only some "
+            "ranks create, what each of them creates next does not belong together, and all wait."
+        ),
+        fix=(
+            "Create all groups on every rank in the same order, before they are used; or pass "
+            "use_local_synchronization=True."
+        ),
+        locations=(facts.location(ranks, shown), *facts.locations_of((*ranks, *rest))),
+        evidence=tuple(f"rank {rank} has called for {len(steps)} groups" for rank, steps in sorted(made.items())[:8]),
+    )
+
+
+def _at_several_places(facts: Facts, waits: Sequence[Wait | None]) -> list[Diagnosis]:
+    """Every rank is in the creation of a group, and not all at one place."""
+    places = {facts.state(wait.rank).site for wait in waits if wait is not None}
+    if None in places or len(places) < 2:
+        return []
     asked = [(site, span) for site in places if site and (span := enclosing.if_around(facts.program, site))]
     first = min(asked, key=lambda pair: (pair[0].file, pair[0].line), default=None)
     shown = (facts.location(facts.waiting, first[0]),) if first else ()
-    yield diagnosis(
+    found = diagnosis(
         GROUP_CREATION_MISMATCH,
         facts.waiting,
         confidence=Confidence.LIKELY,
@@ -84,6 +128,7 @@ def _all_inside(facts: Facts) -> Iterator[Diagnosis]:
         locations=(*shown, *facts.locations_of(facts.waiting)),
         evidence=tuple(f"rank {wait.rank} waits in {wait.op}" for wait in waits if wait),
     )
+    return [found]
 
 
 def _head(site: Site, span: enclosing.Span) -> Site:

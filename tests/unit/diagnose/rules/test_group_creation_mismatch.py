@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 
 AT = At()
 PROGRAM = """\
@@ -34,6 +36,20 @@ def test_half_of_the_ranks_create_one_alone() -> None:
     found = examine(job([stranger, stranger, member, member], code={AT.file: PROGRAM})).diagnoses[0]
     assert (found.code, found.culprits.members, found.culprit_confidence) == ("DD219", (2, 3), Confidence.POSSIBLE)
     assert (found.locations[0].line, found.locations[0].ranks.members) == (3, (2, 3))
+
+
+def through(line: int, outer: int) -> Act:
+    """A call of a helper of the program that makes groups where they are first asked for."""
+    return replace(AT.all("new_group", line), path=(AT.line(line), AT.line(outer)))
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_group_more_from_the_same_helper(odd: int) -> None:
+    more, fewer = Doing([through(3, 20), through(3, 30), through(3, 31)]), Doing([through(3, 20), through(3, 40)])
+    report = examine(job([more if rank == odd else fewer for rank in range(3)]))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD219", (odd,), 30)
+    assert f"rank {odd} called for 3 groups" in found.summary
 
 
 STARTED = AT.all("init_process_group", 1)
