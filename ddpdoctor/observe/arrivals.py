@@ -23,6 +23,8 @@ from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Message, Moment, N
 
 #: meetings of a rank that wait for those of others; more of them, and the ranks do not meet
 MOST_OPEN = 4096
+#: groups that are kept although nobody waits in them
+MOST_GROUPS = 64
 #: moments before a meeting in which what a rank did is looked for
 TRAIL = 32
 
@@ -99,6 +101,9 @@ class Arrivals:
             self._meet(moment, {int(member): group[member].popleft() for member in members})
         if len(group[rank]) > MOST_OPEN:
             group.clear()
+        if len(self._open) > MOST_GROUPS:  # a job may make one for every epoch
+            for idle in [one for one, came in self._open.items() if not any(came.values())]:
+                del self._open[idle]
 
     def _meet(self, moment: Moment, came: dict[int, Arrival]) -> None:
         order = sorted(came, key=lambda rank: came[rank].time)

@@ -25,6 +25,8 @@ _TELLING = frozenset({NEXT, FORWARD, FORWARD_NO_SYNC, CALL})
 MOST_OPEN = 4096
 #: moments of each rank that are kept, for the parting
 MOST_KEPT = 2048
+#: groups of a thread that are followed: a job may make one for every epoch, and each costs time with every moment
+MOST_GROUPS = 8
 
 #: place, and the loader in whose loop it is visited (NOWHERE outside of any)
 Spot = tuple[int, int]
@@ -94,6 +96,8 @@ class Shifts:
         self._kept: dict[tuple[int, int], deque[Kept]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
         #: loaders that are left out
         self._uneven: set[int] = set()
+        #: groups that are not followed any more, on any rank: one that was counted anew on some would seem shifted
+        self._retired: set[int] = set()
         self._found: list[Shift] = []
         self._blind = False
 
@@ -135,9 +139,30 @@ class Shifts:
                 number = self._visits[rank, spot]
                 self._visit(rank, group, spot, Visit(number, position, self._ends[rank, loader], moment.time))
         if moment.group != NOWHERE:
-            self._counts[rank, moment.group] += 1
-            if moment.group not in self._uses[thread]:
-                self._uses[thread].append(moment.group)
+            self._use(rank, thread, moment.group)
+
+    def _use(self, rank: int, thread: tuple[int, int], group: int) -> None:
+        """Count a collective; of the groups of a thread, those that it used last are followed."""
+        if group in self._retired:
+            return
+        self._counts[rank, group] += 1
+        used = self._uses[thread]
+        if not used or used[-1] != group:
+            if group in used:
+                used.remove(group)
+            used.append(group)
+        if len(used) > MOST_GROUPS:
+            self._retire(used[0])
+
+    def _retire(self, group: int) -> None:
+        self._retired.add(group)
+        for used in self._uses.values():
+            if group in used:
+                used.remove(group)
+        for key in [key for key in self._watches if key[0] == group]:
+            del self._watches[key]
+        for member in self._names.known[group].members:
+            self._counts.pop((int(member), group), None)
 
     def _visit(self, rank: int, group: int, spot: Spot, visit: Visit) -> None:
         watch = self._watches[group, spot]

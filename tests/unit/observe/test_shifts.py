@@ -149,3 +149,26 @@ def test_lost_moments_end_the_comparison() -> None:
     found.forget()
     found.add(0, [Moment(1.0, NEXT, 1, 0, NOWHERE)])
     assert found.found() == ()
+
+
+def test_groups_of_every_epoch_cost_no_more_and_hide_nothing() -> None:
+    """A job that makes a group for each epoch: those that it does not use any more are not followed."""
+    names = Names()
+    world = names.group("0", "", (0, 1, 2))
+    places = {code: names.place(code, (f"{code}.py", 1, "train"), "") for code in (NEXT, FORWARD, BACKWARD, CALL)}
+    seen, now = Shifts(names), 0.0
+    for epoch in range(60):
+        own = names.group(f"of epoch {epoch}", "", (0, 1, 2))
+        for step in range(10):
+            now += 1.0
+            for rank in range(3):
+                if rank == 1 and (epoch, step) == (50, 3):
+                    continue  # the batch that it skips
+                seen.add(rank, [Moment(now, NEXT, 1, places[NEXT], NOWHERE)])
+                seen.add(rank, [Moment(now, FORWARD, 1, places[FORWARD], NOWHERE)])
+                seen.add(rank, [Moment(now, BACKWARD, 1, places[BACKWARD], world, True)])
+        for rank in range(3):
+            seen.add(rank, [Moment(now, CALL, 1, places[CALL], own, True)])
+    assert len(seen._watches) <= shifts.MOST_GROUPS * len(places)
+    found = [shift for shift in seen.found() if shift.group == world]
+    assert {rank for shift in found for rank, _ in shift.by} == {1}
