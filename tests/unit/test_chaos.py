@@ -65,6 +65,8 @@ def test_in_a_job_that_hangs_its_culprit_may_be_blamed_and_no_other() -> None:
     ended = {"statuses": [124], "stdout": ["step 0"]}
     assert not list(chaos.judge(STOP_WATCH, {}, came(**ended, reports=told("DD206", [1], "proven"))))
     assert list(chaos.judge(STOP_WATCH, {}, came(**ended, reports=told("DD206", [0, 1], "proven"))))
+    undecided = [["hang", "suspected", [["DD299", "possible", [2], "possible"]], []]]
+    assert not list(chaos.judge(STOP_WATCH, {}, came(**ended, reports=undecided)))
     assert list(chaos.judge(STOP_WATCH, {}, came(statuses=[None])))
     assert not list(chaos.judge(STOP_WATCH, {}, came(statuses=[None], reports=told("DD299", [1], "suspected"))))
 
