@@ -9,7 +9,7 @@ has the time of each gradient reduction (reductions.py).
 from __future__ import annotations
 
 import statistics
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -27,8 +27,8 @@ MOST_OPEN = 4096
 MOST_GROUPS = 64
 #: moments before a meeting in which what a rank did is looked for
 TRAIL = 32
-
-
+#: messages of two ranks and a tag that wait for their other end, which may be on another node; and such ranks and tags
+MOST_SENT, MOST_PAIRS = 256, 1024
 #: in place of a group's number: a sender and a receiver
 _PAIR = -2
 
@@ -38,6 +38,14 @@ class Arrival(NamedTuple):
 
     time: float
     gaps: tuple[tuple[float, int, int], ...]
+
+
+@dataclass(slots=True)
+class _Post:
+    """Sends and recvs that are still without their other end; of the latter, whether the rank waits in it."""
+
+    sent: deque[Arrival] = field(default_factory=deque)
+    taken: deque[tuple[Arrival, bool]] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -60,9 +68,9 @@ class Arrivals:
         self._trails: dict[tuple[int, int], deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=TRAIL))
         self._tallies: dict[tuple[int, str, int], _Tally] = defaultdict(_Tally)
         self._met: dict[tuple[int, str], int] = defaultdict(int)
-        self._messages: dict[Message, tuple[deque[tuple[Arrival, Moment]], deque[tuple[Arrival, Moment]]]] = (
-            defaultdict(lambda: (deque(), deque()))
-        )
+        self._messages: dict[Message, _Post] = {}
+        #: senders and receivers of which one end is not seen here: what came later would be paired wrongly
+        self._apart: set[tuple[int, int]] = set()
         #: what the recorders show of the time within backwards
         self.reductions = Reductions(names)
         self._waited = 0.0
@@ -125,23 +133,38 @@ class Arrivals:
             tally.spent[found] += lead
 
     def _send_or_receive(self, rank: int, message: Message, arrival: Arrival, moment: Moment) -> None:
-        sent, taken = self._messages[message]
-        (sent if rank == message.sender else taken).append((arrival, moment))
-        if len(sent) > MOST_OPEN or len(taken) > MOST_OPEN:
-            del self._messages[message]
+        pair = (message.sender, message.receiver)
+        if pair in self._apart:
             return
-        while sent and taken:
-            (came, _), (waited, receiving) = sent.popleft(), taken.popleft()
-            what = f"{self._meeting(receiving)} on rank {message.receiver}"
-            self._met[_PAIR, what] += 1
-            lead = came.time - waited.time
-            if receiving.blocks and lead >= SHORTEST:
-                self._waited += lead
-                tally = self._tallies[_PAIR, what, message.sender]
-                tally.late += 1
-                tally.seconds += lead
-                if found := _excess(came.gaps, [waited.gaps]):
-                    tally.spent[found] += lead
+        post = self._messages.setdefault(message, _Post())
+        if rank == message.sender:
+            post.sent.append(arrival)
+        else:
+            post.taken.append((arrival, moment.blocks))
+        what = f"recv on rank {message.receiver}"
+        while post.sent and post.taken:
+            self._hand_over(post.sent.popleft(), *post.taken.popleft(), what, message.sender)
+        if not post.sent and not post.taken:
+            del self._messages[message]  # a tag may be used only once
+        elif max(len(post.sent), len(post.taken)) > MOST_SENT:
+            self._give_up(pair)
+        elif len(self._messages) > MOST_PAIRS:
+            self._give_up(Counter(one[:2] for one in self._messages).most_common(1)[0][0])
+
+    def _give_up(self, pair: tuple[int, int]) -> None:
+        self._apart.add(pair)
+        self._messages = {one: kept for one, kept in self._messages.items() if one[:2] != pair}
+
+    def _hand_over(self, came: Arrival, waited: Arrival, blocks: bool, what: str, sender: int) -> None:
+        self._met[_PAIR, what] += 1
+        lead = came.time - waited.time
+        if blocks and lead >= SHORTEST:
+            self._waited += lead
+            tally = self._tallies[_PAIR, what, sender]
+            tally.late += 1
+            tally.seconds += lead
+            if found := _excess(came.gaps, [waited.gaps]):
+                tally.spent[found] += lead
 
     def _meeting(self, moment: Moment) -> str:
         return "backward" if moment.code == BACKWARD else self._names.sites[moment.place][2]

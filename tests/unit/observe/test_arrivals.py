@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.model.waited import Waited
+from ddpdoctor.observe import arrivals as arrivals_module
 from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, Message, Moment, Names
 
@@ -128,6 +129,20 @@ def test_a_recv_waits_for_its_sender() -> None:
 def test_a_sender_that_is_in_time_is_not_waited_for() -> None:
     assert exchanged(-0.005).stragglers == ()
     assert exchanged(0.015, receiver_blocks=False).stragglers == ()
+
+
+def test_messages_whose_other_end_is_not_seen_are_given_up() -> None:
+    names = Names()
+    place = names.place(CALL, None, "send")
+    arrivals = Arrivals(names)
+    for step in range(3 * arrivals_module.MOST_PAIRS):
+        for tag in (0, step):  # one that is always the same, and one for each message
+            arrivals.add(0, [Moment(float(step), CALL, 1, place, NOWHERE, False, Message(0, 9, tag))])
+            arrivals.add(0, [Moment(float(step), CALL, 1, place, NOWHERE, False, Message(0, 1, tag))])
+            arrivals.add(1, [Moment(step + 0.1, CALL, 1, place, NOWHERE, True, Message(0, 1, tag))])
+        assert len(arrivals._messages) <= arrivals_module.MOST_PAIRS
+    assert arrivals._apart == {(0, 9)}
+    assert not arrivals._messages
 
 
 def reduced(late: float, buckets: int, kept: int) -> Waited:
