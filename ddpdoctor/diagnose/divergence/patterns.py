@@ -228,7 +228,7 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return Pattern.EXTRA_FORWARD
     behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, compared)
     if odd_next.kind is not EventKind.CALL or behind:
-        return Pattern.UNCLEAR
+        return _told(facts, compared, behind=behind)
     if diff.inserted():
         inner = reference_next is not None and control_flow_diff.ended_inner_loop(facts, compared)
         return Pattern.LEFT_LOOP if inner else Pattern.EXTRA_CALL
@@ -240,6 +240,14 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return _call_against_call(facts, compared, odd_next, reference_next)
     # the loop of the others ended; that alone says nothing of this call, but a condition on the rank does
     return Pattern.EXTRA_CALL if _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
+
+
+def _told(facts: Facts, compared: Comparison, *, behind: bool) -> Pattern:
+    """Whether the odd ranks entered a branch of a library by what the job's own lines told it, and by nothing else: an
+    evaluation, whose batches say no more than those of the training."""
+    points = () if behind else control_flow_diff.branch_points(facts, compared)
+    entered = bool(points) and all(point.enters and point.sets for point in points)
+    return Pattern.EXTRA_CALL if entered else Pattern.UNCLEAR
 
 
 def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:

@@ -63,7 +63,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     start = counter_start(facts, conditions[-1].site)
     following = relative_position.those_that_did(facts, divergence.reference_next, divergence.reference)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    call = divergence.odd_next.op if divergence.odd_next else "a call"
+    step = divergence.odd_next
+    call = (step.op or wording.step(step)) if step else "a call"
     where = wording.place(first)
     inside = relative_position.left_loop(facts, divergence.compared)[0] is RelativePosition.INSIDE
     what = f"left the loop at {where}" if left and not inside else f"went to {call} alone (decided at {where})"
