@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ddpdoctor.observe.stream import CALL, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, Moment, Names
+from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STOP, Moment, Names
 
 #: visits for which a shift must stay the same, and how often it may have changed before
 STEADY, MOST_CHANGES = 5, 3
-#: what a shift is believed at
-_TELLING = frozenset({NEXT, FORWARD, FORWARD_NO_SYNC, CALL})
+#: what a shift is believed at; not at forwards without synchronisation, of which ranks may need another number
+_TELLING = frozenset({NEXT, FORWARD, CALL})
 #: visits of a place by one rank that wait for the others'
 MOST_OPEN = 4096
 #: moments of each rank that are kept, for the parting
@@ -39,8 +39,9 @@ class Visit(NamedTuple):
     number: int
     #: collectives of the group before it
     position: int
-    #: how often the loader has ended before
+    #: how often the loader has ended before, and the how-many-eth of its batches it is in
     ends: int
+    batch: int
     time: float
 
 
@@ -137,7 +138,8 @@ class Shifts:
             for group in self._uses.get(thread, ()):
                 position = self._counts[rank, group]
                 number = self._visits[rank, spot]
-                self._visit(rank, group, spot, Visit(number, position, self._ends[rank, loader], moment.time))
+                batch = self._visits[rank, (loader, loader)]
+                self._visit(rank, group, spot, Visit(number, position, self._ends[rank, loader], batch, moment.time))
         if moment.group != NOWHERE:
             self._use(rank, thread, moment.group)
 
@@ -185,6 +187,10 @@ class Shifts:
     def _compare(self, group: int, spot: Spot, watch: _Watch, visits: dict[int, Visit]) -> None:
         if len({visit.ends for visit in visits.values()}) > 1:
             self._uneven.add(spot[1])
+            return
+        if len({visit.batch for visit in visits.values()}) > 1:
+            # ranks need not come here equally often for each batch: then the batches tell, and not this place
+            watch.steady = 0
             return
         usual, majority = _usual([visit.position for visit in visits.values()])
         by = tuple((rank, visit.position - usual) for rank, visit in visits.items() if visit.position != usual)

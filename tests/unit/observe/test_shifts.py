@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ddpdoctor.observe import shifts
 from ddpdoctor.observe.shifts import Shifts
-from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 Loop = Callable[[int, int], Iterator[tuple[int, str, bool]]]
 
@@ -49,6 +49,17 @@ def metric_left_out(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
     yield NEXT, "loop", False
     for key in range(2 if rank == 1 and step == 20 else 3):
         yield CALL, f"metric {key}", True
+
+
+def uneven_portions(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """Each rank cuts its batches into as many portions as it needs, and reduces with the last; one batch has its own
+    line for that."""
+    yield NEXT, "loop", False
+    for _ in range((rank * 7 + step // 20) % 3):
+        yield FORWARD_NO_SYNC, "portion", False
+        yield BACKWARD, "portion", False
+    yield FORWARD, "empty" if (rank, step) == (2, 30) else "portion", False
+    yield BACKWARD, "portion", True
 
 
 def evaluates_on_rank_zero(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
@@ -107,7 +118,7 @@ def test_with_two_ranks_there_is_a_shift_without_a_culprit() -> None:
     assert not any(shift.majority for shift in told)
 
 
-@pytest.mark.parametrize("loop", [whole, evaluates_on_rank_zero, varies])
+@pytest.mark.parametrize("loop", [whole, evaluates_on_rank_zero, uneven_portions, varies])
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_healthy_loops_are_silent(loop: Loop, ranks: int) -> None:
     assert run(loop, ranks)[1] == []
@@ -162,9 +173,9 @@ def test_groups_of_every_epoch_cost_no_more_and_hide_nothing() -> None:
         for step in range(10):
             now += 1.0
             for rank in range(3):
+                seen.add(rank, [Moment(now, NEXT, 1, places[NEXT], NOWHERE)])
                 if rank == 1 and (epoch, step) == (50, 3):
                     continue  # the batch that it skips
-                seen.add(rank, [Moment(now, NEXT, 1, places[NEXT], NOWHERE)])
                 seen.add(rank, [Moment(now, FORWARD, 1, places[FORWARD], NOWHERE)])
                 seen.add(rank, [Moment(now, BACKWARD, 1, places[BACKWARD], world, True)])
         for rank in range(3):
