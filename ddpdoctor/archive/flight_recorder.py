@@ -19,6 +19,7 @@ from typing import Any
 from ddpdoctor.archive import unpickle
 from ddpdoctor.archive.recorder_values import HUGE, CallSites, DumpError, as_number, as_text, count_extents
 from ddpdoctor.diagnose.digest import operations
+from ddpdoctor.model import json_text
 from ddpdoctor.model.recorder_set import Step
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe.redact import plain
@@ -194,7 +195,7 @@ def _loaded(data: bytes) -> object:
     if data[:1] == b"\x80":
         return unpickle.load(data)
     try:
-        return json.loads(data)
+        return json_text.parsed(data)
     except (ValueError, RecursionError) as error:
         raise DumpError(f"neither a pickle nor JSON, or truncated ({plain(str(error))[:80]})") from None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import stat
 import zlib
@@ -17,6 +16,7 @@ from ddpdoctor.archive import file_format
 from ddpdoctor.archive.fragment import Format
 from ddpdoctor.collect import bundle
 from ddpdoctor.errors import InputError
+from ddpdoctor.model import json_text
 
 MOST_FILES = 200_000
 #: bytes that are read of one file; of a longer log, the beginning and the end
@@ -199,7 +199,7 @@ def _inflated(file: BinaryIO, most: int) -> Iterator[bytes]:
 def is_report(data: bytes) -> bool:
     """Whether the data is a report of ddpdoctor itself, which is not evidence."""
     try:
-        loaded = json.loads(data)
+        loaded = json_text.parsed(data)
     except (ValueError, RecursionError):
         return False
     return isinstance(loaded, dict) and str(loaded.get("schema", "")).startswith("ddpdoctor.")

@@ -11,10 +11,11 @@ keeps lines of different sources apart.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from ddpdoctor.model import json_text
 
 #: lines that are sampled to detect a wrapper, and the share of them that must have it
 _LOOKED_AT = 400
@@ -105,7 +106,7 @@ def _object(line: str) -> dict[str, Any] | None:
     if not line.startswith("{") or len(line) > _MOST_JSON:
         return None
     try:
-        loaded = json.loads(line)
+        loaded = json_text.parsed(line)
     except (ValueError, RecursionError):
         return None
     return loaded if isinstance(loaded, dict) and any(isinstance(loaded.get(key), str) for key in _TEXT_KEYS) else None

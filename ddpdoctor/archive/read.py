@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from ddpdoctor.archive import text_reader, tracebacks
 from ddpdoctor.archive.fragment import Format, Fragment, RankSource
 from ddpdoctor.collect import flight_recorder, procfs, pyspy
 from ddpdoctor.collect.page import decode_page
+from ddpdoctor.model import json_text
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.stacks import StackSource
@@ -59,7 +59,7 @@ def _recorder(data: bytes, name: str) -> tuple[Fragment, ...]:
 
 def _stacks(data: bytes, name: str) -> tuple[Fragment, ...]:
     stacks = pyspy.parse(data, StackSource.PYSPY)
-    first = json.loads(data)[:1]
+    first = json_text.parsed(data)[:1]
     pid = first[0].get("pid") if first and isinstance(first[0], dict) else None
     if not stacks.threads:
         raise ValueError("it holds no thread")
@@ -72,7 +72,7 @@ def _process(data: bytes, name: str) -> tuple[Fragment, ...]:
 
 def _error_file(data: bytes, name: str) -> tuple[Fragment, ...]:
     """TORCHELASTIC_ERROR_FILE: the exception of a worker that runs under `@record`."""
-    loaded: Any = json.loads(data)
+    loaded: Any = json_text.parsed(data)
     message = loaded.get("message") if isinstance(loaded, dict) else None
     extra = message.get("extraInfo") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(extra, dict):

@@ -14,6 +14,7 @@ from typing import Any
 
 from ddpdoctor.archive import resource_limits, unpickle
 from ddpdoctor.archive.input_files import MOST_BYTES
+from ddpdoctor.model import json_text
 
 #: seconds of processor time
 _MOST_SECONDS = 8.0
@@ -29,7 +30,7 @@ _FIELDS = (
 
 def reduced(data: bytes) -> dict[str, Any]:
     """A dump's operations with the fields that count, oldest first. Raises ValueError if it is none."""
-    loaded: Any = unpickle.load(data) if data[:1] == b"\x80" else json.loads(data)
+    loaded: Any = unpickle.load(data) if data[:1] == b"\x80" else json_text.parsed(data)
     entries = loaded.get("entries", []) if isinstance(loaded, dict) and "version" in loaded else None
     if not isinstance(entries, list) or len(entries) > _MOST_ENTRIES:
         raise ValueError("not a flight recorder dump")

@@ -130,7 +130,7 @@ def read(directory: Path) -> Capture:
             course=decode(Course, manifest["course"]) if "course" in manifest else Course(),
             threads={int(pid): decode(tuple[int, ...], seen) for pid, seen in manifest.get("threads", {}).items()},
         )
-    except (DecodeError, KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+    except (DecodeError, KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise _damaged(directory, f"{type(error).__name__} {error}") from error
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import DecodeError, decode
 from ddpdoctor.model.processes import Exit
 
@@ -18,7 +18,7 @@ def read_exits(run: Path) -> tuple[Exit, ...]:
     found: list[Exit] = []
     for line in lines:
         try:
-            found.append(decode(Exit, json.loads(line)))
+            found.append(decode(Exit, json_text.parsed(line)))
         except (DecodeError, ValueError):
             continue
     return tuple(found)

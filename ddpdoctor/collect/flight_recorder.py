@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from ddpdoctor.model import json_text
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Worker
@@ -82,13 +83,13 @@ def _joined(gloo: bytes, nccl: bytes) -> bytes:
         return gloo
     groups = {_group_of(entry) for entry in recorded}
     others = [entry for entry in _entries(gloo) or [] if _group_of(entry) not in groups]
-    return json.dumps({**json.loads(nccl), "entries": [*recorded, *others]}).encode() if others else nccl
+    return json.dumps({**json_text.parsed(nccl), "entries": [*recorded, *others]}).encode() if others else nccl
 
 
 def _entries(data: bytes) -> list[dict[str, Any]] | None:
     """The operations of a dump; None if it is damaged, which `parse` will report."""
     try:
-        loaded: Any = json.loads(data)
+        loaded: Any = json_text.parsed(data)
     except ValueError:
         return None
     entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
@@ -102,7 +103,7 @@ def _group_of(entry: dict[str, Any]) -> str:
 
 def parse(data: bytes) -> Recorder:
     """Read a recorder's JSON, of gloo or NCCL. Raises ValueError for anything else."""
-    loaded: Any = json.loads(data)
+    loaded: Any = json_text.parsed(data)
     entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
     if not isinstance(entries, list):
         raise ValueError("not a flight recorder dump")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect.pyspy import CONSTANTS, NUMBER
+from ddpdoctor.model import json_text
 from ddpdoctor.program import libraries
 from ddpdoctor.program.libraries import Kind
 from ddpdoctor.program.nodes import last_name, walk
@@ -68,7 +69,7 @@ def kept(data: bytes, view: View = View()) -> bytes:
     Of what is not py-spy's JSON nothing is left.
     """
     try:
-        loaded: Any = json.loads(data)
+        loaded: Any = json_text.parsed(data)
     except ValueError:
         return b"[]"
     threads = [thread for thread in loaded if isinstance(thread, dict)] if isinstance(loaded, list) else []

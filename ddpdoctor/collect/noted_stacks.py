@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ddpdoctor.collect import procfs, system_calls
+from ddpdoctor.model import json_text
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Descriptor, ProcessState, ThreadState
 from ddpdoctor.model.stacks import NotedStacks, NotedThread, Site, Stacks, StackSource, Thread
@@ -58,7 +58,7 @@ def forget(run: Path, now: float) -> None:
 def parse(data: bytes) -> NotedStacks:
     """Read what `fetch` found. Raises ValueError for anything else."""
     seen, _, text = data.partition(b"\n")
-    found = decode(json.loads(text), seen=float(seen))
+    found = decode(json_text.parsed(text), seen=float(seen))
     if found is None:
         raise ValueError("not the stacks of a process")
     return found

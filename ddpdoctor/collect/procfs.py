@@ -14,6 +14,7 @@ from typing import Any
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.collect.holders import Holders
 from ddpdoctor.collect.system_calls import NONE, SystemCall, of_task
+from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
@@ -60,7 +61,7 @@ def fetch(
 
 def parse(data: bytes) -> ProcessState:
     """Read what `fetch` wrote. Raises ValueError for anything else."""
-    loaded: Any = json.loads(data)
+    loaded: Any = json_text.parsed(data)
     try:
         return decode(ProcessState, loaded)
     except DecodeError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from typing import Any
 
 from ddpdoctor.collect import refusal
 from ddpdoctor.collect.refusal import Refusal
+from ddpdoctor.model import json_text
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Role, Worker
@@ -94,7 +94,7 @@ def _is_another_program(worker: Worker) -> bool:
 
 def parse(data: bytes, source: StackSource = StackSource.PYSPY_NONBLOCKING) -> Stacks:
     """Read `py-spy dump --json`. Raises ValueError for anything else."""
-    loaded: Any = json.loads(data)
+    loaded: Any = json_text.parsed(data)
     if not isinstance(loaded, list):
         raise ValueError("not a py-spy dump")
     try:

@@ -8,7 +8,6 @@ often; what the watcher sees of its own ranks is all it has meanwhile, and it sa
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from ddpdoctor.meeting.folder import FolderBoard
 from ddpdoctor.meeting.messages import Absent, Entry, Why
 from ddpdoctor.meeting.session import Delegate, Session
 from ddpdoctor.meeting.store import Address, StoreBoard, environ_of
+from ddpdoctor.model import json_text
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.probe.meeting_place import NOTE, NOWHERE, clock
 
@@ -155,7 +155,7 @@ class Meeting:
 
 def _read(path: Path) -> Note:
     """Raises OSError and ValueError."""
-    value = json.loads(path.read_text(encoding="utf-8"))
+    value = json_text.parsed(path.read_text(encoding="utf-8"))
     match value:
         case {
             "host": str(host),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
+from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import decode, encode
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -133,7 +134,7 @@ def pack(message: object) -> bytes:
 
 def unpack(kind: type[T], data: bytes) -> T:
     """Raises ValueError for what is no such message."""
-    return decode(kind, json.loads(inflated(data)))
+    return decode(kind, json_text.parsed(inflated(data)))
 
 
 def inflated(data: bytes) -> bytes:
@@ -155,7 +156,7 @@ def claim(opening: Opening) -> bytes:
 
 def claimed(data: bytes) -> Opening:
     """Raises ValueError for anything else."""
-    return decode(Opening, json.loads(data))
+    return decode(Opening, json_text.parsed(data))
 
 
 def line(entry: Entry) -> bytes:
@@ -167,14 +168,14 @@ def entries(lines: bytes) -> Iterator[Entry]:
     """The watchers on the list; one that has registered again is on it twice. A damaged line is left out."""
     for one in lines.splitlines():
         try:
-            yield decode(Entry, json.loads(one))
+            yield decode(Entry, json_text.parsed(one))
         except ValueError:
             continue
 
 
 def registered(data: bytes) -> RankSet:
     """The ranks of a node whose probe has said that it is watched (probe/meeting_place.py)."""
-    match json.loads(data):
+    match json_text.parsed(data):
         case {"rank": int(first), "ranks": int(number)} if 0 <= number <= MOST_RANKS:
             return RankSet.of(range(first, first + max(1, number)))
     return RankSet()

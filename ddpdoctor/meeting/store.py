@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ddpdoctor.meeting.board import Answer, Claimed, Found, Lost
+from ddpdoctor.model import json_text
 
 HELPER = Path(__file__).with_name("store_helper.py")
 #: seconds for which the store may take to answer, and beyond which the helper itself is given up
@@ -173,7 +174,7 @@ class StoreBoard:
 
 def _decoded(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return json_text.parsed(line)
     except ValueError:
         return None
 

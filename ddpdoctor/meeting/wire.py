@@ -10,6 +10,7 @@ from typing import Any
 
 from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
 from ddpdoctor.meeting.messages import inflated
+from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import decode, encode
 from ddpdoctor.model.evidence import Gap, Timing
 from ddpdoctor.model.processes import Exit
@@ -63,7 +64,7 @@ def _without_commands(part: Part) -> bytes:
     """Processes that hold what a rank waits for are named; how they were called is nobody's business elsewhere."""
     if part.kind is not PartKind.PROCESS or b'"command"' not in part.data:
         return part.data
-    return json.dumps(_without(json.loads(part.data))).encode()
+    return json.dumps(_without(json_text.parsed(part.data))).encode()
 
 
 def _without(value: Any) -> Any:
@@ -75,7 +76,7 @@ def _without(value: Any) -> Any:
 def unpack(data: bytes) -> tuple[Capture, str]:
     """A capture and the host that it is of. Raises ValueError for anything else."""
     try:
-        value = json.loads(inflated(data))
+        value = json_text.parsed(inflated(data))
         capture = Capture(
             samples=tuple(_decoded(entry) for entry in value["samples"]),
             timing=decode(Timing, value["timing"]),

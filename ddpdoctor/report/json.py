@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
-from ddpdoctor.model import codec
+from ddpdoctor.model import codec, json_text
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.report import READABLE, SCHEMA, Report
 
@@ -26,7 +26,7 @@ def render(report: Report) -> str:
 def read(text: str) -> Report:
     """Read what `render` wrote, now or before `/2`. Raises codec.DecodeError for anything else."""
     try:
-        value = json.loads(text)
+        value = json_text.parsed(text)
     except ValueError as error:
         raise codec.DecodeError(f"$: not JSON: {error}") from None
     if not isinstance(value, dict) or value.get("schema") not in READABLE:
