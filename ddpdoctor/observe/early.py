@@ -60,18 +60,23 @@ class Early:
     def _time_reductions(self, workers: tuple[Worker, ...]) -> None:
         """Take in when each rank began its reductions: who comes late out of its own backward is seen nowhere else."""
         ranks = {pid: rank for rank, pid in self._history.pids.items()}
-        asked = tuple(worker for worker in workers if worker.pid in ranks)
-        sample = self._inspector.sample(asked, frozenset({PartKind.RECORDER}), deadline=ANSWERING)
         since = time.time() - time.monotonic()
-        recorders: dict[int, Recorder] = {}
-        for part in sample.parts:
-            with contextlib.suppress(ValueError):
-                recorders[ranks[part.pid]] = flight_recorder.parse(part.data)
+        issued: dict[int, dict[str, dict[int, float]]] = {}
+        for worker in workers:
+            if worker.pid in ranks:
+                # one after the other: a recorder has megabytes as JSON, and of that only times are kept
+                issued[ranks[worker.pid]] = self._reductions_of(worker, since)
         reductions = self._history.arrivals.reductions
         for group in reductions.groups:
             known = self._history.names.known[group]
-            kept = {int(rank): recorders[rank] for rank in known.members if rank in recorders}
-            reductions.take(group, issued_together(kept, known.name, since))
+            seen = {int(rank): issued[rank].get(known.name, {}) for rank in known.members if rank in issued}
+            reductions.take(group, issued_together(seen))
+
+    def _reductions_of(self, worker: Worker, since: float) -> dict[str, dict[int, float]]:
+        sample = self._inspector.sample((worker,), frozenset({PartKind.RECORDER}), deadline=ANSWERING)
+        with contextlib.suppress(ValueError):
+            return issued_by(flight_recorder.parse(sample.parts[0].data), since) if sample.parts else {}
+        return {}
 
     def waited(self) -> Waited | None:
         """Who waited for whom so far."""
@@ -129,22 +134,23 @@ class Early:
         return dataclasses.replace(verdict, report=with_course(verdict.report, course), capture=capture)
 
 
-def issued_together(recorders: Mapping[int, Recorder], group: str, since: float) -> dict[int, list[float]]:
-    """When each rank issued those collectives of a group that all of the recorders still hold, in order.
+def issued_by(recorder: Recorder, since: float) -> dict[str, dict[int, float]]:
+    """When a rank issued its collectives: group -> number -> CLOCK_MONOTONIC seconds.
 
-    `since`: seconds of the clock of the recorders (the time of day) at which CLOCK_MONOTONIC began. Where the host does
-    not wait for the device, a late host need not delay anybody, so NCCL's are left out.
+    `since`: seconds of the recorder's clock (the time of day) at which CLOCK_MONOTONIC began. Where the host does not
+    wait for the device, a late host need not delay anybody, so NCCL's are left out.
     """
-    issued = {
-        rank: {
-            one.seq: one.created_ns / 1e9 - since
-            for one in recorder.entries
-            if one.group == group and one.backend != "nccl" and not one.p2p
-        }
-        for rank, recorder in recorders.items()
-    }
-    common = sorted(set.intersection(*map(set, issued.values()))) if issued else []
-    return {rank: [times[number] for number in common] for rank, times in issued.items()}
+    found: dict[str, dict[int, float]] = {}
+    for one in recorder.entries:
+        if one.backend != "nccl" and not one.p2p:
+            found.setdefault(one.group, {})[one.seq] = one.created_ns / 1e9 - since
+    return found
+
+
+def issued_together(seen: Mapping[int, Mapping[int, float]]) -> dict[int, list[float]]:
+    """The times of those collectives that all of the recorders still hold, in order."""
+    common = sorted(set.intersection(*map(set, seen.values()))) if seen else []
+    return {rank: [times[number] for number in common] for rank, times in seen.items()}
 
 
 def _threads(seats: Iterable[Seat], found: Iterable[Stand]) -> dict[int, tuple[int, ...]]:
