@@ -182,6 +182,9 @@ def test_a_killed_watch_leaves_nothing_either(terminal: Tmux, tmp_path: Path) ->
     watcher.send_signal(signal.SIGKILL)
     terminal.wait_for(r"said \d+")
     terminal.type("", "Enter")
+    deadline = time.monotonic() + 60.0
+    while not any("ended with 137" in line for line in terminal.everything()) and time.monotonic() < deadline:
+        time.sleep(0.2)  # the shell has its say when it gets the processor
     lines = terminal.everything()
     assert not any("no rank yet" in line for line in lines)
     assert any("ended with 137" in line for line in lines)
