@@ -33,8 +33,9 @@ from tests.e2e.job import Report, torchrun, watch
 
 PROGRAM = measured.ROOT / "tests" / "e2e" / "programs" / "soaking.py"
 RANKS = 3
-#: seconds between two readings; and those of a process's life that are left out, a third of it at most
-BETWEEN, WARMING = 5.0, 120.0
+#: seconds between two readings; and those of a process's life that are left out, a third of it at most: histories are
+#: rings that fill in the first minutes, and the recorders are read for the first times
+BETWEEN, WARMING = 5.0, 600.0
 #: readings from which a line is fitted
 ENOUGH = 24
 #: growth in an hour that is allowed: MB, descriptors, threads, MB of the run folder, its files

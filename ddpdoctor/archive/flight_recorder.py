@@ -196,7 +196,7 @@ def _loaded(data: bytes) -> object:
         return unpickle.load(data)
     try:
         return json_text.parsed(data)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DumpError(f"neither a pickle nor JSON, or truncated ({plain(str(error))[:80]})") from None
 
 

@@ -107,7 +107,7 @@ def _object(line: str) -> dict[str, Any] | None:
         return None
     try:
         loaded = json_text.parsed(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return loaded if isinstance(loaded, dict) and any(isinstance(loaded.get(key), str) for key in _TEXT_KEYS) else None
 

@@ -19,6 +19,7 @@ from itertools import cycle
 from typing import cast
 
 from ddpdoctor.checkup.machine import Machine, Meeting, Peer
+from ddpdoctor.model import json_text
 
 _SCHEMA = "ddpdoctor.meeting/1"
 #: bytes of a node's line, and of the host's list of all nodes
@@ -197,7 +198,7 @@ def _hear(connection: socket.socket, most: int) -> Mapping[str, object]:
         heard += part
         if not part or len(heard) > most:
             raise ValueError("no line")
-    said = json.loads(heard)
+    said = json_text.parsed(heard)
     if not isinstance(said, dict):
         raise ValueError("no object")
     return cast("dict[str, object]", said)

@@ -20,6 +20,7 @@ from typing import Any
 
 from ddpdoctor.collect.capture import Capture, Gone, Part, PartKind, Sample
 from ddpdoctor.errors import DoctorError, InputError
+from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import DecodeError, decode, encode
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.evidence import Gap, Source, SourceFile, Timing
@@ -140,8 +141,8 @@ def _read_manifest(directory: Path) -> dict[str, Any]:
         hint = "a bundle is the folder that `ddpdoctor watch` names on its last line"
         raise InputError(f"{directory} is not a bundle: it has no {MANIFEST}", hint=hint)
     try:
-        loaded: Any = json.loads(_read_file(path))
-    except (OSError, ValueError, RecursionError) as error:
+        loaded: Any = json_text.parsed(_read_file(path))
+    except (OSError, ValueError) as error:
         raise _damaged(directory, f"{MANIFEST}: {error}") from error
     schema = loaded.get("schema") if isinstance(loaded, dict) else None
     if schema != SCHEMA:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ddpdoctor.model.diagnosis import Location
-from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.waited import Straggler, Waited
-from ddpdoctor.observe.lateness import SHORTEST, is_told
+from ddpdoctor.observe.lateness import SHORTEST, is_told, line_of
 from ddpdoctor.observe.reductions import Reductions
 from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Message, Moment, Names
 
@@ -199,7 +199,7 @@ class Arrivals:
         begun = self._names.sites[after][1]
         if code != NEXT and begun is not None:
             site = begun
-        where = Location(RankSet((Rank(rank),)), site.file, site.line, site.function) if site else None
+        where = line_of(rank, site)
         return "loading data" if code == NEXT else "after this line", where
 
 

@@ -27,7 +27,7 @@ from ddpdoctor.observe.shifts import Shift
 #: seconds until the recorders are read for delays inside backward, thrice as many each time, and at most: it takes some
 #: 30 ms of processor for a rank
 TIMING, SELDOM = 20.0, 300.0
-#: seconds that their answers may take, while nothing else is looked at
+#: seconds after which no other is asked, and that one answer may take: nothing else is looked at meanwhile
 ANSWERING = 1.0
 
 
@@ -60,10 +60,11 @@ class Early:
     def _time_reductions(self, workers: tuple[Worker, ...]) -> None:
         """Take in when each rank began its reductions: who comes late out of its own backward is seen nowhere else."""
         ranks = {pid: rank for rank, pid in self._history.pids.items()}
-        since = time.time() - time.monotonic()
+        began = time.monotonic()
+        since = time.time() - began
         issued: dict[int, dict[str, dict[int, float]]] = {}
         for worker in workers:
-            if worker.pid in ranks:
+            if worker.pid in ranks and time.monotonic() - began < ANSWERING:
                 # one after the other: a recorder has megabytes as JSON, and of that only times are kept
                 issued[ranks[worker.pid]] = self._reductions_of(worker, since)
         reductions = self._history.arrivals.reductions

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ddpdoctor.model.diagnosis import Location
-from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.waited import Straggler
-from ddpdoctor.observe.lateness import SHORTEST, is_told
+from ddpdoctor.observe.lateness import SHORTEST, is_told, line_of
 from ddpdoctor.observe.stream import Moment, Names
 
 #: backwards of each rank that are kept, to be joined with the recorder's last 2,000 collectives
@@ -111,7 +110,7 @@ class Reductions:
             for (rank, place), late in seen.late.items():
                 if is_told(late.times, late.seconds, seen.met, seen.seconds):
                     site = self._names.sites[place][1]
-                    where = Location(RankSet((Rank(rank),)), site.file, site.line, site.function) if site else None
+                    where = line_of(rank, site)
                     label, each = self._names.known[group].label(size), late.seconds / late.times
                     yield Straggler(Rank(rank), label, "backward", late.times, seen.met, each, "inside backward", where)
 

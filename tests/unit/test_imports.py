@@ -39,8 +39,10 @@ PURE_MODULES = frozenset(
         "exhibit",
         "observe.arrivals",
         "observe.desync",
+        "observe.lateness",
         "observe.pace",
         "observe.parts",
+        "observe.reductions",
         "observe.shifts",
         "observe.stall",
         "observe.stream",
@@ -79,7 +81,7 @@ ALLOWED = {
     # what a dead job left behind, judged by the same engine
     "archive": frozenset({"model", "program", "collect", "probe", "merge", "diagnose", "errors", "workers"}),
     # the facts of a machine, asked with what the other shells ask with, and judged
-    "checkup": frozenset({"collect", "launch"}),
+    "checkup": frozenset({"model", "collect", "launch"}),
     # verdicts in a few lines, and where they go
     "notify": frozenset({"model", "probe", "report", "errors"}),
     # evidence as the renderers draw it

@@ -72,8 +72,8 @@ class Fault:
     part: Part = Part.JOB
     #: two watchers, one launcher each, meet
     pair: bool = False
-    #: the program commits it itself
-    inside: bool = False
+    #: what the program commits itself, once there is a file `go`
+    inside: str = ""
     #: the watcher is gone, or can say nothing
     silences: bool = False
     #: what it had cannot be removed
@@ -250,8 +250,8 @@ FAULTS = (
     Fault("kill-a-data-worker", lambda scene: _send(scene.workers(), signal.SIGKILL), blamed=(2,)),
     Fault("stop-the-launcher", lambda scene: _pause(scene.launchers[:1])),
     Fault("kill-the-launcher", lambda scene: _send(scene.launchers[:1], signal.SIGKILL)),
-    Fault("a-hundred-children", lambda scene: (scene.folder / "go").touch(), inside=True),
-    Fault("much-output", lambda scene: (scene.folder / "go").touch(), inside=True),
+    Fault("a-hundred-children", lambda scene: (scene.folder / "go").touch(), inside="children"),
+    Fault("much-output", lambda scene: (scene.folder / "go").touch(), inside="output"),
     Fault("a-pid-is-used-again", _reuse_pid, blamed=(2,)),
     Fault("no-shared-memory", lambda scene: _fill(SHM), blamed=(0, 1, 2)),
     Fault("full-disk", lambda scene: _fill(TMP), Part.BOTH),

@@ -52,12 +52,7 @@ def prepare() -> Path:
 def commands(fault: Fault, state: str, folder: Path, *, watched: bool) -> list[list[str]]:
     """One for each launcher."""
     torchrun = str(Path(sys.executable).with_name("torchrun"))
-    program = [
-        str(PROGRAM),
-        str(folder),
-        state,
-        {"a-hundred-children": "children", "much-output": "output"}.get(fault.name, ""),
-    ]
+    program = [str(PROGRAM), str(folder), state, fault.inside]
     if fault.pair:
         place = ["--master-addr", "127.0.0.1", "--master-port", "29500", "--nproc-per-node", "2"]
         jobs = [[torchrun, "--nnodes", "2", "--node-rank", str(node), *place, *program] for node in range(2)]
