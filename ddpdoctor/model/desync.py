@@ -17,9 +17,10 @@ class Desync:
     members: RankSet
     #: readers' name of the group
     group: str
-    #: collectives that the culprits, or else the later ranks, have made more (or fewer, negative) at the same place
+    #: how many collectives the culprits, or else the later ranks, have made more (or fewer, negative) at the same
+    #: place; or batches that they have taken more at the same collective, see `counted`
     shift: int
-    #: where this is seen, and at which visit of that place it began; seconds since the job's start
+    #: where this is seen, and at which visit of that place (or collective) it began; seconds since the job's start
     seen_at: Location | None
     visit: int
     since: float
@@ -29,3 +30,5 @@ class Desync:
     location: Location | None = None
     #: code of the fault that such a parting is, "" if it is not known
     code: str = ""
+    #: "collectives" or "batches"
+    counted: str = "collectives"

@@ -6,13 +6,15 @@ and the recorders agree.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.course import NO_PROOF
 from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.diagnose.shift_cause import ShiftCause, Way
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
@@ -20,11 +22,18 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.observe.shifts import Kept, Shift, Shifts, parting
+from ddpdoctor.observe.shifts import Counted, Kept, Shift, Shifts, parting
 from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, Names
 
 #: collectives at equal numbers that recorders must agree on
 AGREED = 8
+#: what helps against any of them
+_FIX = (
+    "Let every rank take part in every step: skip a batch on all ranks or on none, and agree on it (all_reduce a flag) "
+    "where one rank decides."
+)
+#: what is counted, and at what
+_COUNTED = {Counted.COLLECTIVES: ("collective", "place"), Counted.BATCHES: ("batch", "collective")}
 _DOES = {
     NEXT: "took the next batch",
     STOP: "came to the end of its loader",
@@ -45,6 +54,13 @@ class Found:
     group: str
     mine: Kept | None = None
     theirs: Kept | None = None
+    #: each member's way to where the shift is seen
+    ways: Mapping[Rank, Way] = field(default_factory=dict)
+
+    @property
+    def shifted(self) -> RankSet:
+        """Those that have shifted against the others; of two ranks, the one that is compared with the other."""
+        return RankSet.of(rank for rank, _ in self.shift.by)
 
 
 def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
@@ -57,16 +73,15 @@ def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
     found = Found(shift, shifted if shift.majority else RankSet(), members, label)
     if not shifted or not rest:
         return found
-    mine, theirs = (shifts.memory(next(iter(side)), shift.group) for side in (shifted, rest))
-    apart = parting(mine, theirs, shift)
-    return found if apart is None else Found(shift, found.culprits, members, label, *apart)
-
-
-def sites(found: Found, names: Names) -> tuple[Site, ...]:
-    """The places that a report names."""
-    kept = (found.mine, found.theirs)
-    places = [found.shift.spot[0], found.shift.spot[1], *(one.place for one in kept if one)]
-    return tuple(site for place in places if place >= 0 and (site := names.sites[place][1]) is not None)
+    theirs = shifts.way(next(iter(rest)), shift)
+    partings = {rank: parting(shifts.way(rank, shift), theirs) for rank in shifted}
+    ways = {Rank(rank): Way(begin, end) for rank, begin, end in shift.ways}
+    if shift.counted is Counted.BATCHES:
+        # they meet at the end of their ways, and have parted before
+        parted = {rank: apart[0].time for rank, apart in partings.items() if apart is not None and apart[0] is not None}
+        ways |= {rank: ways[rank]._replace(end=time) for rank, time in parted.items()}
+    mine, other = partings[next(iter(shifted))] or (None, None)
+    return dataclasses.replace(found, mine=mine, theirs=other, ways=ways)
 
 
 def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
@@ -100,11 +115,16 @@ class Circumstances:
     now: float
     #: the recorders agree (see `agree`)
     confirmed: bool
+    #: what the histories and the source say of the parting
+    cause: ShiftCause | None = None
 
 
 def report(found: Found, names: Names, seen: Circumstances) -> Report:
     """The warning."""
     rule, said, site = _parting(found, names)
+    location = _location(found, site, seen.code)
+    if seen.cause is not None:
+        rule, location = seen.cause.rule, seen.cause.locations[0]
     sure = seen.confirmed and found.shift.majority and rule is not codes.UNDECIDED
     place = names.sites[found.shift.spot[0]][1]
     desync = Desync(
@@ -112,35 +132,38 @@ def report(found: Found, names: Names, seen: Circumstances) -> Report:
         members=found.members,
         group=found.group,
         shift=found.shift.by[0][1],
+        counted=found.shift.counted.value,
         seen_at=_location(found, place, seen.code),
         visit=found.shift.visit,
         since=found.shift.since - seen.started,
         parting=said,
-        location=_location(found, site, seen.code),
+        location=location,
         code=rule.code,
     )
     return Report(
         outcome=Outcome.DESYNC,
         deadlock=Deadlock.NO,
-        diagnoses=(_diagnosis(found, rule, desync, confirmed=seen.confirmed, sure=sure),),
+        diagnoses=(_diagnosis(found, rule, desync, seen, sure=sure),),
         ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in found.members),
         groups=(),
         stacks=(),
         gaps=(),
         timeline=Timeline(None, desync.since, seen.now - seen.started),
-        code=seen.code,
+        code={file: text for file, text in seen.code.items() if location and file == location.file},
         notes=(NO_PROOF,),
         desync=desync,
     )
 
 
-def _diagnosis(found: Found, rule: Rule, desync: Desync, *, confirmed: bool, sure: bool) -> Diagnosis:
+def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *, sure: bool) -> Diagnosis:
+    at = "visit {} of the same place" if found.shift.counted is Counted.COLLECTIVES else "collective {} of the group"
     facts = [
-        f"at visit {desync.visit} of the same place, and at every one since, the number of collectives before it "
-        f"differs by {abs(desync.shift)}"
+        f"at {at.format(desync.visit)}, and at every one since, the number of {desync.counted} before it differs by "
+        f"{abs(desync.shift)}"
     ]
-    if confirmed:
+    if seen.confirmed:
         facts.append("operations and sizes agree at every number, as the recorders show")
+    own = (desync.location,) if desync.location else ()
     return diagnosis(
         rule,
         RankSet(),
@@ -148,11 +171,14 @@ def _diagnosis(found: Found, rule: Rule, desync: Desync, *, confirmed: bool, sur
         culprits=found.culprits,
         summary=_summary(found, desync),
         why=_why(found, desync.shift),
-        fix="Let every rank take part in every step: skip a batch on all ranks or on none, and agree on it (all_reduce "
-        "a flag) where one rank decides.",
-        locations=(desync.location,) if desync.location else (),
-        evidence=tuple(facts),
+        fix=(seen.cause.fix if seen.cause else "") or _FIX,
+        locations=seen.cause.locations if seen.cause else own,
+        evidence=(*facts, *(seen.cause.sentences if seen.cause else ())),
     )
+
+
+def _plural(word: str) -> str:
+    return "es" if word.endswith("ch") else "s"
 
 
 def _words(ranks: Iterable[int]) -> str:
@@ -172,9 +198,8 @@ def _parting(found: Found, names: Names) -> tuple[Rule, str, Site | None]:
     """The rule for such a parting, the parting in words, and the line to look at."""
     if found.mine is None and found.theirs is None:
         return codes.UNDECIDED, "", None
-    shifted = [rank for rank, _ in found.shift.by]
-    rest = found.members - RankSet.of(shifted)
-    said = f"{_words(shifted)} {_does(found.mine, names)} where {_words(rest)} {_does(found.theirs, names)}"
+    rest = found.members - found.shifted
+    said = f"{_words(found.shifted)} {_does(found.mine, names)} where {_words(rest)} {_does(found.theirs, names)}"
     mine, theirs = (found.mine.code if found.mine else -1), (found.theirs.code if found.theirs else -1)
     site = names.sites[(found.mine or found.theirs).place][1]  # type: ignore[union-attr]
     if FORWARD_NO_SYNC in (mine, theirs) and FORWARD in (mine, theirs):
@@ -193,10 +218,10 @@ def _summary(found: Found, desync: Desync) -> str:
         return f"since {desync.since:.0f} s the {_words(found.members)} do not belong to the same step any more{parted}"
     number = abs(desync.shift)
     behind = "ahead of" if desync.shift > 0 else "behind"
-    plural = "s" if number > 1 else ""
     others = _words(found.members - found.culprits)
     is_are = "are" if len(found.culprits) > 1 else "is"
-    where = f"{number} collective{plural} {behind} {others} at the same place"
+    what, same = _COUNTED[found.shift.counted]
+    where = f"{number} {what}{_plural(what) if number > 1 else ''} {behind} {others} at the same {same}"
     return f"since {desync.since:.0f} s {_words(found.culprits)} {is_are} {where}{parted}"
 
 
@@ -213,8 +238,7 @@ def _why(found: Found, shift: int) -> str:
 def _location(found: Found, site: Site | None, code: Mapping[str, SourceFile]) -> Location | None:
     if site is None:
         return None
-    ranks = RankSet.of(rank for rank, _ in found.shift.by)
-    return Location(ranks, site.file, site.line, site.function, _line(site, code).strip())
+    return Location(found.shifted, site.file, site.line, site.function, _line(site, code).strip())
 
 
 def _line(site: Site | None, code: Mapping[str, SourceFile]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from ddpdoctor.collect import flight_recorder
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import PartKind
+from ddpdoctor.diagnose import shift_cause
 from ddpdoctor.diagnose.course import with_course
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
@@ -94,18 +95,24 @@ class Early:
 
     def _warning(self, shift: Shift, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
         names = self._history.names
-        apart = desync.find(shift, self._history.shifts, names)
-        code = self._inspector.source(desync.sites(apart, names))
-        if desync.is_replaced_batch(apart, names, code):
-            return None
         sample = self._inspector.sample(workers, frozenset({PartKind.PAGE, PartKind.RECORDER}))
         capture = self._inspector.captured((sample,), now, moved)
-        recorders = {seen.rank: seen.recorder for seen in assemble(capture).ranks if seen.recorder}
-        confirmed = desync.agree(recorders, names.known[shift.group].name, apart.members)
-        report = desync.report(apart, names, desync.Circumstances(code, self._inspector.started, now, confirmed))
+        evidence = self._inspector.with_source(assemble(capture))
+        apart = desync.find(shift, self._history.shifts, names)
+        if desync.is_replaced_batch(apart, names, evidence.code):
+            return None
+        recorders = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
+        seen = desync.Circumstances(
+            code=evidence.code,
+            started=self._inspector.started,
+            now=now,
+            confirmed=desync.agree(recorders, names.known[shift.group].name, apart.members),
+            cause=shift_cause.find(evidence, apart.shifted, apart.ways),
+        )
+        report = desync.report(apart, names, seen)
         course = Course(report.desync, report.diagnoses[0], self.waited())
         report = dataclasses.replace(report, waited=course.waited)
-        return Verdict(report, dataclasses.replace(capture, code=code, course=course))
+        return Verdict(report, dataclasses.replace(capture, code=evidence.code, course=course))
 
     def part(self, workers: tuple[Worker, ...], now: float) -> Mapping[int, tuple[int, ...]] | None:
         """The threads of each process that stand, if it is time to try to prove that they can never go on; processes

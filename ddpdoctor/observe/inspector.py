@@ -170,10 +170,14 @@ class Inspector:
 
     def judged(self, capture: Capture, evidence: Evidence | None = None) -> Verdict:
         """The verdict on this capture, or on evidence of which it is a part, with the source that is here."""
-        evidence = assemble(capture) if evidence is None else evidence
+        evidence = self.with_source(assemble(capture) if evidence is None else evidence)
+        return Verdict(examine(evidence), dataclasses.replace(capture, code=evidence.code))
+
+    def with_source(self, evidence: Evidence) -> Evidence:
+        """The evidence with the files that it names and those that these import, as they are here."""
         files = source_files.read(source_files.sites(evidence), started=self.started_wall, root=self.root)
         files |= source_files.imported_by(files, started=self.started_wall, root=self.root)
-        return Verdict(examine(dataclasses.replace(evidence, code=files)), dataclasses.replace(capture, code=files))
+        return dataclasses.replace(evidence, code=files)
 
     def source(self, places: Iterable[Site]) -> dict[str, SourceFile]:
         """The files of these places, as they are here."""

@@ -4,6 +4,9 @@ The k-th visit of a place of the program has the same number of collectives befo
 that skips a batch has one fewer from then on, at every later visit, and nothing else tells: operations and sizes agree
 at every number until the end of the epoch. So this is a warning, never a proof.
 
+The other way round, at the k-th collective of a group all ranks are in the same batch: a rank that accumulated over one
+batch more is one ahead from then on, while the number of collectives at its batches goes up and down.
+
 Only places that all ranks of the group visit are compared, by threads that use the group, each within the same loop
 over a loader; a loader that ends after different numbers of batches is left out with all that is done in it.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STOP, Moment, Names
@@ -32,13 +36,22 @@ MOST_GROUPS = 8
 Spot = tuple[int, int]
 
 
+class Counted(Enum):
+    """What differs between ranks."""
+
+    #: collectives of the group before the same visit of the same place
+    COLLECTIVES = "collectives"
+    #: batches of the same loader at the same collective of the group
+    BATCHES = "batches"
+
+
 class Visit(NamedTuple):
-    """One rank at one visit of a spot."""
+    """One rank at one visit of a spot, or at one collective."""
 
     #: the how-many-eth it is
     number: int
-    #: collectives of the group before it
-    position: int
+    #: what is counted
+    total: int
     #: how often the loader has ended before, and the how-many-eth of its batches it is in
     ends: int
     batch: int
@@ -46,13 +59,11 @@ class Visit(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A moment in the memory of a rank, and the how-many-eth visit of its spot it is."""
+    """A moment in the memory of a rank."""
 
     time: float
     code: int
     place: int
-    spot: Spot
-    visit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +71,17 @@ class Shift:
     """A shift that has stayed."""
 
     group: int
+    counted: Counted
+    #: of collectives the one that is compared; of batches the loader's own
     spot: Spot
-    #: rank -> collectives more (or fewer) than the majority's; without a majority, than the first rank's
+    #: rank -> how many more (or fewer) than the majority; without a majority, than the first rank
     by: tuple[tuple[int, int], ...]
     majority: bool
-    #: the first visit with it, and when the last rank made that
+    #: the first visit (or collective) with it, and when the last rank came to that
     visit: int
     since: float
+    #: rank -> when it came to the last visit without it, and to the first one with it; empty if it never was without it
+    ways: tuple[tuple[int, float, float], ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,13 +89,38 @@ class _Watch:
     """One spot for one group."""
 
     waiting: dict[int, deque[Visit]] = field(default_factory=lambda: defaultdict(deque))
+    #: what was compared last
+    last: dict[int, Visit] = field(default_factory=dict)
     by: tuple[tuple[int, int], ...] = ()
     steady: int = 0
     changes: int = 0
     visit: int = 0
     since: float = 0.0
+    ways: tuple[tuple[int, float, float], ...] = ()
     majority: bool = True
     dropped: bool = False
+
+    def in_same_batches(self, visits: dict[int, Visit]) -> bool:
+        """Whether no rank took a batch since the last collective: that is no further sign."""
+        return all(rank in self.last and self.last[rank].total == visit.total for rank, visit in visits.items())
+
+    def take(self, visits: dict[int, Visit]) -> None:
+        """Compare the ranks where all have come to."""
+        usual, majority = _usual([visit.total for visit in visits.values()])
+        by = tuple((rank, visit.total - usual) for rank, visit in visits.items() if visit.total != usual)
+        if by != self.by:
+            self.by, self.steady, self.changes = by, 0, self.changes + 1
+            self.since, self.majority = max(visit.time for visit in visits.values()), majority
+            self.visit = next(iter(visits.values())).number
+            last = self.last
+            self.ways = tuple((rank, last[rank].time, visit.time) for rank, visit in visits.items() if rank in last)
+        self.last = visits
+        self.steady += 1
+
+    @property
+    def has_stayed(self) -> bool:
+        """Whether there is a shift that has just stayed long enough, and did not change all the time before."""
+        return bool(self.by) and self.steady == STEADY and self.changes <= MOST_CHANGES and self.visit > 1
 
 
 class Shifts:
@@ -92,7 +132,7 @@ class Shifts:
         self._uses: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._loader: dict[tuple[int, int], int] = {}
         self._ends: dict[tuple[int, int], int] = defaultdict(int)
-        self._watches: dict[tuple[int, Spot], _Watch] = defaultdict(_Watch)
+        self._watches: dict[tuple[int, Counted, Spot], _Watch] = defaultdict(_Watch)
         self._visits: dict[tuple[int, Spot], int] = defaultdict(int)
         self._kept: dict[tuple[int, int], deque[Kept]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
         #: loaders that are left out
@@ -114,14 +154,22 @@ class Shifts:
             self._add(rank, moment)
 
     def found(self) -> tuple[Shift, ...]:
-        """Shifts that have stayed since the last call: those that a loop's beginning shows first, then the earliest."""
+        """Shifts that have stayed since the last call: those that a loop's beginning shows first, in collectives rather
+        than in batches, then the earliest."""
         found, self._found = self._found, []
-        return tuple(sorted(found, key=lambda shift: (self._names.sites[shift.spot[0]][0] != NEXT, shift.since)))
+        return tuple(sorted(found, key=self._order))
 
-    def memory(self, rank: int, group: int) -> tuple[Kept, ...]:
-        """The newest moments of the rank's threads that use the group."""
-        threads = [thread for (own, thread), groups in self._uses.items() if own == rank and group in groups]
-        return tuple(kept for thread in threads for kept in self._kept[rank, thread])
+    def _order(self, shift: Shift) -> tuple[bool, bool, float]:
+        at_loop = self._names.sites[shift.spot[0]][0] == NEXT
+        return not at_loop, shift.counted is not Counted.COLLECTIVES, shift.since
+
+    def way(self, rank: int, shift: Shift) -> tuple[Kept, ...]:
+        """What the rank's threads that use the group did from the last visit without the shift to the first one with
+        it; empty if its memory does not reach so far."""
+        begin, end = next(((begin, end) for own, begin, end in shift.ways if own == rank), (0.0, 0.0))
+        threads = [thread for (own, thread), groups in self._uses.items() if own == rank and shift.group in groups]
+        kept = [kept for thread in threads for kept in self._kept[rank, thread]]
+        return tuple(one for one in kept if begin <= one.time <= end) if any(k.time <= begin for k in kept) else ()
 
     def _add(self, rank: int, moment: Moment) -> None:
         thread = (rank, moment.thread)
@@ -130,7 +178,7 @@ class Shifts:
         loader = self._loader.get(thread, NOWHERE)
         spot = (moment.place, loader)
         self._visits[rank, spot] += 1
-        self._kept[thread].append(Kept(moment.time, moment.code, moment.place, spot, self._visits[rank, spot]))
+        self._kept[thread].append(Kept(moment.time, moment.code, moment.place))
         if moment.code == STOP:
             self._ends[rank, loader] += 1
             self._loader.pop(thread, None)
@@ -139,9 +187,17 @@ class Shifts:
                 position = self._counts[rank, group]
                 number = self._visits[rank, spot]
                 batch = self._visits[rank, (loader, loader)]
-                self._visit(rank, group, spot, Visit(number, position, self._ends[rank, loader], batch, moment.time))
+                visit = Visit(number, position, self._ends[rank, loader], batch, moment.time)
+                self._visit(rank, (group, Counted.COLLECTIVES, spot), visit)
         if moment.group != NOWHERE:
             self._use(rank, thread, moment.group)
+            if loader != NOWHERE and moment.group not in self._retired:
+                self._meet(rank, moment.group, loader, moment.time)
+
+    def _meet(self, rank: int, group: int, loader: int, time: float) -> None:
+        batches = self._visits[rank, (loader, loader)]
+        visit = Visit(self._counts[rank, group], batches, self._ends[rank, loader], 0, time)
+        self._visit(rank, (group, Counted.BATCHES, (loader, loader)), visit)
 
     def _use(self, rank: int, thread: tuple[int, int], group: int) -> None:
         """Count a collective; of the groups of a thread, those that it used last are followed."""
@@ -166,8 +222,8 @@ class Shifts:
         for member in self._names.known[group].members:
             self._counts.pop((int(member), group), None)
 
-    def _visit(self, rank: int, group: int, spot: Spot, visit: Visit) -> None:
-        watch = self._watches[group, spot]
+    def _visit(self, rank: int, key: tuple[int, Counted, Spot], visit: Visit) -> None:
+        watch, (group, _, spot) = self._watches[key], key
         if watch.dropped or spot[1] in self._uneven:
             return
         watch.waiting[rank].append(visit)
@@ -179,12 +235,13 @@ class Shifts:
             for member in late:
                 watch.waiting[member].popleft()
             if not late:
-                self._compare(group, spot, watch, {int(member): watch.waiting[member].popleft() for member in members})
+                self._compare(key, watch, {int(member): watch.waiting[member].popleft() for member in members})
         if len(watch.waiting[rank]) > MOST_OPEN:
             watch.dropped = True
             watch.waiting.clear()
 
-    def _compare(self, group: int, spot: Spot, watch: _Watch, visits: dict[int, Visit]) -> None:
+    def _compare(self, key: tuple[int, Counted, Spot], watch: _Watch, visits: dict[int, Visit]) -> None:
+        group, counted, spot = key
         if len({visit.ends for visit in visits.values()}) > 1:
             self._uneven.add(spot[1])
             return
@@ -192,16 +249,12 @@ class Shifts:
             # ranks need not come here equally often for each batch: then the batches tell, and not this place
             watch.steady = 0
             return
-        usual, majority = _usual([visit.position for visit in visits.values()])
-        by = tuple((rank, visit.position - usual) for rank, visit in visits.items() if visit.position != usual)
-        if by != watch.by:
-            watch.by, watch.steady, watch.changes = by, 0, watch.changes + 1
-            watch.since, watch.majority = max(v.time for v in visits.values()), majority
-            watch.visit = next(iter(visits.values())).number
-        watch.steady += 1
-        telling = self._names.sites[spot[0]][0] in _TELLING
-        if by and telling and watch.steady == STEADY and watch.changes <= MOST_CHANGES and watch.visit > 1:
-            self._found.append(Shift(group, spot, by, majority, watch.visit, watch.since))
+        if counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
+            watch.take(visits)
+            telling = counted is Counted.BATCHES or self._names.sites[spot[0]][0] in _TELLING
+            if telling and watch.has_stayed:
+                by, majority, ways = watch.by, watch.majority, watch.ways
+                self._found.append(Shift(group, counted, spot, by, majority, watch.visit, watch.since, ways))
 
 
 def _usual(positions: list[int]) -> tuple[int, bool]:
@@ -210,24 +263,16 @@ def _usual(positions: list[int]) -> tuple[int, bool]:
     return (value, True) if 2 * number > len(positions) else (positions[0], False)
 
 
-def parting(mine: tuple[Kept, ...], theirs: tuple[Kept, ...], shift: Shift) -> tuple[Kept | None, Kept | None] | None:
-    """The first moments in which two ranks differ on their way to the first visit with the shift; None for one of them
-    if the other did something more. None if their memories do not reach so far."""
-    ours, other = (_way(memory, shift) for memory in (mine, theirs))
-    if ours is None or other is None:
+def parting(mine: tuple[Kept, ...], theirs: tuple[Kept, ...]) -> tuple[Kept | None, Kept | None] | None:
+    """The first moments in which two ways differ (see `Shifts.way`); None for one of them if the other did something
+    more. None if they are equal, or one is not known."""
+    if not mine or not theirs:
         return None
-    for one, two in zip(ours, other, strict=False):
+    for one, two in zip(mine, theirs, strict=False):
         if one.place != two.place:
             return one, two
-    if len(ours) == len(other):
+    if len(mine) == len(theirs):
         return None
-    longer = ours if len(ours) > len(other) else other
-    extra = longer[min(len(ours), len(other))]
-    return (extra, None) if longer is ours else (None, extra)
-
-
-def _way(memory: tuple[Kept, ...], shift: Shift) -> tuple[Kept, ...] | None:
-    """What a rank did from the last visit without the shift to the one after the first with it."""
-    at = {kept.visit: i for i, kept in enumerate(memory) if kept.spot == shift.spot}
-    start, end = at.get(shift.visit - 1), at.get(shift.visit)
-    return None if start is None or end is None else memory[start : end + 1]
+    longer = mine if len(mine) > len(theirs) else theirs
+    extra = longer[min(len(mine), len(theirs))]
+    return (extra, None) if longer is mine else (None, extra)

@@ -35,6 +35,7 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 
 _ITERATION = frozenset({EventKind.NEXT, EventKind.FORWARD, EventKind.FORWARD_NO_SYNC, EventKind.BACKWARD})
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 _NEW_ROUND = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.FORWARD})
 
 
@@ -292,8 +293,8 @@ def _round_pattern(
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
-    if reference_next.kind is EventKind.FORWARD and before and before.kind is EventKind.NEXT:
-        elsewhere = odd_next.kind is not EventKind.FORWARD and _goes_on(facts, compared, odd_next)
+    if reference_next.kind in _FORWARDS and before and before.kind is EventKind.NEXT:
+        elsewhere = odd_next.kind not in _FORWARDS and _goes_on(facts, compared, odd_next)
         return Pattern.SKIPPED if elsewhere else None
     return None
 

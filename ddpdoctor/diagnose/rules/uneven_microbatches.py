@@ -26,6 +26,7 @@ https://github.com/verl-project/verl/issues/6176 https://github.com/modelscope/m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import UNEVEN_MICROBATCHES
@@ -33,11 +34,14 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence.batch_counts import more_microbatches
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -51,7 +55,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more:
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     culprits = RankSet() if divergence.tie else min(more, less, key=len)
     ours, theirs = wording.ranks(more), wording.ranks(less)
-    first = (facts.location(culprits or more, forward.site),) if forward.site else ()
+    sites = dict.fromkeys(site for site in (_loop(facts, divergence, forward), forward.site) if site is not None)
     return diagnosis(
         UNEVEN_MICROBATCHES,
         facts.waiting,
@@ -71,7 +75,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more:
             "Agree on the number of micro-batches with an all_reduce(MAX), and fill up with micro-batches whose loss "
             "is multiplied by zero."
         ),
-        locations=(*first, *facts.locations_of((*more, *less))),
+        locations=(*(facts.location(culprits or more, site) for site in sites), *facts.locations_of((*more, *less))),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
             *(
@@ -81,3 +85,15 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep, more:
             ),
         ),
     )
+
+
+def _loop(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Site | None:
+    """The loop over the parts of a batch, where their number was decided."""
+    for point in divergence.branch_points:
+        if point.kind in (BranchKind.DATA, BranchKind.COUNT):
+            return divergence.place(point)
+    around = enclosing.enclosing_loops(facts.program, forward.site) if forward.site else ()
+    if not around or forward.site is None:
+        return None
+    head = replace(forward.site, line=around[0].first)
+    return None if any(head in history.loaders() for history in facts.histories.values()) else head

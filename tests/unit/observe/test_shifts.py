@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.observe import shifts
-from ddpdoctor.observe.shifts import Shifts
+from ddpdoctor.observe.shifts import Counted, Shifts
 from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 Loop = Callable[[int, int], Iterator[tuple[int, str, bool]]]
@@ -100,6 +101,34 @@ def run(loop: Loop, ranks: int, *, steps: int = 40, seed: int = 0) -> tuple[Shif
     return found, told, names
 
 
+def window(rank: int, step: int, *, longer: bool) -> Iterator[tuple[int, str, bool]]:
+    """An update over two batches; one of rank 1 takes three, or passes over one."""
+    wrong = rank == 1 and step == 20
+    if wrong and not longer:
+        yield NEXT, "loop", False
+    for _ in range(2 if wrong and longer else 1):
+        yield NEXT, "loop", False
+        yield FORWARD_NO_SYNC, "forward", False
+        yield BACKWARD, "backward", False
+    yield NEXT, "loop", False
+    yield FORWARD, "forward", False
+    yield BACKWARD, "backward", True
+    yield STEP, "step", False
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+@pytest.mark.parametrize("longer", [True, False])
+def test_a_rank_that_is_a_batch_ahead_at_each_collective_is_told(ranks: int, *, longer: bool) -> None:
+    found, told, names = run(partial(window, longer=longer), ranks)
+    assert [(shift.counted, {rank for rank, _ in shift.by}) for shift in told] == [(Counted.BATCHES, {1})]
+    assert told[0].visit == 21
+    mine, theirs = shifts.parting(found.way(1, told[0]), found.way(0, told[0])) or (None, None)
+    assert mine is not None
+    assert theirs is not None
+    codes = names.sites[mine.place][0], names.sites[theirs.place][0]
+    assert codes == ((FORWARD_NO_SYNC, FORWARD) if longer else (NEXT, FORWARD_NO_SYNC))
+
+
 @pytest.mark.parametrize(
     ("loop", "culprit"),
     [(skips_forward, 1), (skips_backward, 1), (extra_barrier, 1), (metric_left_out, 1)],
@@ -139,7 +168,7 @@ def test_loaders_of_different_lengths_are_left_out() -> None:
 def test_the_parting_is_the_first_thing_that_differs() -> None:
     found, told, names = run(skips_forward, 3)
     shift = told[0]
-    apart = shifts.parting(found.memory(1, shift.group), found.memory(0, shift.group), shift)
+    apart = shifts.parting(found.way(1, shift), found.way(0, shift))
     assert apart is not None
     mine, theirs = apart
     assert mine is not None
@@ -180,6 +209,7 @@ def test_groups_of_every_epoch_cost_no_more_and_hide_nothing() -> None:
                 seen.add(rank, [Moment(now, BACKWARD, 1, places[BACKWARD], world, True)])
         for rank in range(3):
             seen.add(rank, [Moment(now, CALL, 1, places[CALL], own, True)])
-    assert len(seen._watches) <= shifts.MOST_GROUPS * len(places)
+    # at each place, and at each collective
+    assert len(seen._watches) <= shifts.MOST_GROUPS * (len(places) + 1)
     found = [shift for shift in seen.found() if shift.group == world]
     assert {rank for shift in found for rank, _ in shift.by} == {1}

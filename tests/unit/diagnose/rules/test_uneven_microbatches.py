@@ -34,7 +34,8 @@ def test_one_rank_has_one_more(odd: int, parts: int) -> None:
     more = Doing([*_step(2), *_step(parts + 1)[:-2]])
     report = examine(job([more if rank == odd else usual for rank in range(3)], code=CODE))
     found = report.diagnoses[0]
-    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (odd,), 4)
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (odd,), 3)
+    assert found.locations[1].line == 4
 
 
 def test_one_rank_has_one_fewer() -> None:
