@@ -35,22 +35,32 @@ class _UnixConnection(http.client.HTTPConnection):
 def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | Gap:
     """The JSON of what the rank's backends have recorded, from built-in endpoints only; no Python handler is involved.
 
-    gloo and NCCL record separately. `fr_trace_json` returns gloo's operations. NCCL's are at `dump_nccl_trace_json`,
-    which a torch without NCCL does not have, and for the backend that torch 2.15 made its default at `fr_trace_json`
-    with that backend's name; an older torch answers the latter with gloo's operations again. (torch 2.4 to 2.15: read
-    in Handlers.cpp and ProcessGroupNCCL.cpp; measured without NCCL on 2.13, not yet with NCCL on hardware.)
+    gloo and NCCL record separately. `fr_trace_json` returns gloo's operations; on torch 2.5 gloo keeps no record,
+    and there is no such endpoint. NCCL's are at `dump_nccl_trace_json`, which a torch without NCCL does not have, and
+    for the backend that torch 2.15 made its default at `fr_trace_json` with that backend's name; an older torch answers
+    the latter with gloo's operations again. (torch 2.4 to 2.15: read in Handlers.cpp and ProcessGroupNCCL.cpp; measured
+    by benchmarks/compat.py, not yet with NCCL on hardware.)
     """
     if not path.exists():
         return _gap(worker, "the recorder's socket does not exist")
-    gloo = _ask(worker, path, "fr_trace_json", deadline)
-    if isinstance(gloo, Gap) or _entries(gloo) is None:
+    gloo = _ask(worker, path, "fr_trace_json", deadline, absent=b"")
+    if isinstance(gloo, Gap) or (gloo and _entries(gloo) is None):
         return gloo
     nccl = _ask(worker, path, "dump_nccl_trace_json", deadline, absent=b"")
+    if not gloo:
+        return _without_gloo(worker, nccl)
     if not nccl and not _entries(gloo):
         nccl = _ask(worker, path, "fr_trace_json?backend=nccl", deadline)
     if isinstance(nccl, Gap):
         return gloo if _entries(gloo) else nccl
     return _joined(gloo, nccl)
+
+
+def _without_gloo(worker: Worker, nccl: bytes | Gap) -> bytes | Gap:
+    """NCCL's answer where gloo is not recorded. An empty one is a gap: what ran on gloo would seem not to have run."""
+    if isinstance(nccl, Gap) or _entries(nccl):
+        return nccl
+    return _gap(worker, "this torch does not record gloo's operations" + (", and NCCL recorded none" if nccl else ""))
 
 
 def _ask(worker: Worker, path: Path, handler: str, deadline: float, *, absent: bytes | None = None) -> bytes | Gap:

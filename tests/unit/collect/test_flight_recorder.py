@@ -78,7 +78,7 @@ def answering(folder: Path, answer: bytes | None) -> Path:
     [
         (None, "no answer within"),
         (b"", "did not answer"),
-        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "status 404"),
+        (b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", "status 500"),
         (b"what?\r\n\r\n", "did not answer"),
     ],
 )
@@ -177,6 +177,8 @@ NCCL = _dump(("nccl:all_reduce", "0", 3), ("nccl:all_reduce", "0", 4))
         ({"fr_trace_json": _dump(), "fr_trace_json?backend=nccl": NCCL}, [("all_reduce", 3), ("all_reduce", 4)]),
         # an older torch gives gloo's again, whatever it is asked
         ({"fr_trace_json": _dump(), "fr_trace_json?backend=nccl": GLOO}, []),
+        # torch 2.5 has NCCL's only
+        ({"dump_nccl_trace_json": NCCL}, [("all_reduce", 3), ("all_reduce", 4)]),
         # what NCCL's recorder damages does not take gloo's away
         ({"fr_trace_json": GLOO, "dump_nccl_trace_json": b"{"}, [("barrier", 3), ("all_gather", 1)]),
     ],
@@ -187,3 +189,19 @@ def test_each_backend_has_its_own_recorder(
     data = flight_recorder.fetch(worker(1), _serving(folder, answers), deadline=20)
     assert isinstance(data, bytes), data
     assert [(entry.op, entry.seq) for entry in flight_recorder.parse(data).entries] == found
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({}, "this torch does not record gloo's operations"),
+        (
+            {"dump_nccl_trace_json": b'{"version": "2.4"}'},
+            "this torch does not record gloo's operations, and NCCL recorded none",
+        ),
+    ],
+)
+def test_a_torch_that_does_not_record_gloo_is_a_gap(answers: dict[str, bytes], said: str, folder: Path) -> None:
+    gap = flight_recorder.fetch(worker(1, 2), _serving(folder, answers), deadline=20)
+    assert isinstance(gap, Gap)
+    assert (gap.source, gap.rank, gap.reason) == (Source.RECORDER, 2, said)
