@@ -54,13 +54,13 @@ class Console:
         self.say_unless_quiet(f"watching ({', '.join(said)})" + (f"; set {' '.join(extra)}" if extra else ""))
 
     def _probe(self, torch: str | None, planned: Mapping[str, str]) -> str:
-        """Whether the probe is on: torch loads it from 2.5 on, unless its plug-ins are turned off."""
+        """Whether the probe is on, and if not, why."""
+        from ddpdoctor.launch.environment import probe_obstacle
+
         if "_DDPDOCTOR_RUN" not in planned:
             return "no probe"
-        if self._environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
-            return "no probe: TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns it off"
-        release = [int(part) for part in (torch or "").split(".")[:2] if part.isdigit()]
-        return "no probe: it needs torch 2.5" if release and release < [2, 5] else "probe on"
+        obstacle = probe_obstacle(torch, self._environ)
+        return f"no probe: {obstacle}" if obstacle else "probe on"
 
     def report(self, report: Report, *, job: str, bundle: Path | None) -> None:
         """Print the verdict, apart from the job's own output by an empty line before and after it."""

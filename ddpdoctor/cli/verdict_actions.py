@@ -42,7 +42,8 @@ class VerdictActions:
     """Follows one job from its start to its end."""
 
     def __init__(self, job: Job, inspector: Inspector, config: WatchConfig, console: Console, *, probe: bool) -> None:
-        """`probe`: whether it is in the ranks' environment; it is not if it is off or has no place for its pages."""
+        """`probe`: whether it is in the ranks' environment; not if it is off, has no place for its pages, or torch
+        does not load it."""
         self._job = job
         self._config = config
         self._console = console

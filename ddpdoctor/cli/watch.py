@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     """Watch one job; returns the exit status of `watch`. Raises UsageError, and the errors of starting the command."""
     config = _config(args)
     console = Console(sys.stderr, os.environ, quiet=config.quiet)
-    from ddpdoctor.launch.environment import TorchVersion, installed_torch, likely_torch, plan
+    from ddpdoctor.launch.environment import TorchVersion, installed_torch, likely_torch, plan, probe_obstacle
     from ddpdoctor.launch.run_directory import run_directory
     from ddpdoctor.launch.supervisor import Job
 
@@ -176,7 +176,8 @@ def run(args: argparse.Namespace) -> int:
             job.before_suspension = display.close
             console.started(config, torch, planned.set)
             launch = _Launch(directory, _versions(torch), planned.explained(), started, wall)
-            follower = _follower(job, launch, config, console)
+            probe = config.probe and directory is not None and not probe_obstacle(torch, environ)
+            follower = _follower(job, launch, config, console, probe=probe)
             while job.poll() is None:
                 if follower is not None:
                     follower.tick()
@@ -199,7 +200,9 @@ class _Launch:
     started_wall: float
 
 
-def _follower(job: Job, launch: _Launch, config: WatchConfig, console: Console) -> VerdictActions | None:
+def _follower(
+    job: Job, launch: _Launch, config: WatchConfig, console: Console, *, probe: bool
+) -> VerdictActions | None:
     """What watches the job; None if that is not possible, and the job runs on."""
     try:
         from ddpdoctor.cli.verdict_actions import VerdictActions
@@ -216,7 +219,6 @@ def _follower(job: Job, launch: _Launch, config: WatchConfig, console: Console) 
             native=config.native,
             kills_before=memory_kills(),
         )
-        probe = config.probe and launch.run is not None
         return VerdictActions(job, inspector, config, console, probe=probe)
     except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
         console.say(f"cannot watch ({type(error).__name__}: {error}); the job runs on")

@@ -101,6 +101,17 @@ def _recorder(torch: TorchVersion) -> dict[str, tuple[str, str]]:
     return {name: (str(RECORDER_ENTRIES), why) for name in names}
 
 
+def probe_obstacle(torch: str | None, environ: Mapping[str, str]) -> str:
+    """Why torch will not load the probe that is on its path, "" if nothing is known against it.
+
+    torch loads plug-ins at the end of its import from 2.5 on (`torch/__init__.py`, `_import_device_backends`).
+    """
+    if environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
+        return "TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns it off"
+    release = _release(torch)
+    return "it needs torch 2.5" if release is not None and release < (2, 5) else ""
+
+
 def _release(version: str | None) -> tuple[int, int] | None:
     found = re.match(r"(\d+)\.(\d+)", version or "")
     return (int(found[1]), int(found[2])) if found else None

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddpdoctor.launch.environment import PLUGIN, RECORDER_NAMES, TorchVersion, installed_torch, likely_torch, plan
+from ddpdoctor.launch.environment import (
+    PLUGIN,
+    RECORDER_NAMES,
+    TorchVersion,
+    installed_torch,
+    likely_torch,
+    plan,
+    probe_obstacle,
+)
 
 OLD, NEW = RECORDER_NAMES
 
@@ -57,6 +65,22 @@ def test_the_probes_folder_comes_first_and_the_users_path_stays() -> None:
 
 def test_the_plugin_folder_is_there() -> None:
     assert list(PLUGIN.glob("*.dist-info/entry_points.txt"))
+
+
+@pytest.mark.parametrize(
+    ("torch", "environ", "said"),
+    [
+        ("2.4.1", {}, "torch 2.5"),
+        ("2.5.0", {}, ""),
+        ("2.10.0", {}, ""),
+        (None, {}, ""),
+        ("2.13.0", {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}, "AUTOLOAD=0"),
+        ("2.13.0", {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}, ""),
+    ],
+)
+def test_what_keeps_torch_from_loading_the_probe(torch: str | None, environ: dict[str, str], said: str) -> None:
+    found = probe_obstacle(torch, environ)
+    assert (said in found) if said else not found
 
 
 def test_a_group_timeout_is_handed_on_in_seconds() -> None:
