@@ -97,6 +97,32 @@ def test_a_micro_batch_that_is_left_out() -> None:
     assert (found.rule, found.locations[0].line) == (codes.SKIPPED_BATCH, 4)
 
 
+PARTS = """\
+def main():
+    for batch in loader:
+        for part in pack(batch):
+            loss = model(part)
+            loss.backward()
+        optimizer.step()
+"""
+
+
+def test_counters_are_those_at_the_parting() -> None:
+    """By now the rank with one part more is a batch behind, which it was not when they parted."""
+    part = [AT.forward(4), AT.backward(5)]
+    usual = [AT.next(2), *part * 2, AT.update(6)]
+    doing = [
+        Doing([*usual * 5, AT.next(2), *part * 2, *(part if rank == 1 else []), AT.update(6)]) for rank in range(3)
+    ]
+    now = job(
+        [Doing([*one.acts, *usual * (3 if rank == 1 else 4)]) for rank, one in enumerate(doing)], code={AT.file: PARTS}
+    )
+    ends = {seen.rank: seen.page.events[len(doing[seen.rank].acts) - 1].time for seen in now.ranks if seen.page}
+    found = shift_cause.find(now, RankSet.of([1]), {rank: Way(0.0, end) for rank, end in ends.items()})
+    assert found is not None
+    assert (found.rule, found.locations[0].line) == (codes.UNEVEN_MICROBATCHES, 3)
+
+
 def test_what_came_later_does_not_count() -> None:
     doing = shifted(step(6), [AT.next(2)], 3)
     evidence = job([Doing([*one.acts, *step(6) * 3]) for one in doing], code={AT.file: FILTERED})
