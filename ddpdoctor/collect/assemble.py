@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from ddpdoctor.collect import faulthandler, flight_recorder, narrow, noted_stacks, procfs, pyspy
@@ -48,7 +48,8 @@ def assemble(capture: Capture) -> Evidence:
     last, workers = looks[-1], capture.samples[-1].workers
     told = {e.pid: e for e in capture.exits}
     exits = {**last.ended, **{pid: _no_later(exit_, last) for pid, exit_ in told.items()}}
-    ranks = [_rank(w, workers, looks, exits.get(w.pid)) for w in _rank_workers(workers, last)]
+    families = _families(worker for sample in capture.samples for worker in sample.workers)
+    ranks = [_rank(w, workers, looks, exits.get(w.pid), families) for w in _rank_workers(workers, last)]
     return Evidence(
         world_size=_world_size(workers, last),
         ranks=tuple(sorted(ranks, key=lambda r: r.rank)),
@@ -243,7 +244,22 @@ def _world_size(workers: tuple[Worker, ...], look: _Look) -> int:
     return max([*sizes, *ranks], default=0)
 
 
-def _rank(worker: Worker, workers: tuple[Worker, ...], looks: list[_Look], ended: Exit | None) -> RankEvidence:
+def _families(workers: Iterable[Worker]) -> dict[int, set[int]]:
+    """pid -> its children in any sample."""
+    found: dict[int, set[int]] = {}
+    for worker in workers:
+        if worker.role is Role.CHILD and worker.parent is not None:
+            found.setdefault(worker.parent, set()).add(worker.pid)
+    return found
+
+
+def _rank(
+    worker: Worker,
+    workers: tuple[Worker, ...],
+    looks: list[_Look],
+    ended: Exit | None,
+    families: Mapping[int, set[int]],
+) -> RankEvidence:
     assert worker.rank is not None
     last = looks[-1]
     fatal = last.fatal.get(worker.pid, b"")
@@ -258,7 +274,7 @@ def _rank(worker: Worker, workers: tuple[Worker, ...], looks: list[_Look], ended
         recorder=last.recorders.get(worker.pid),
         stacks=stacks,
         process=last.processes.get(worker.pid),
-        motion=_motion(worker.pid, looks),
+        motion=_motion(worker.pid, looks, families.get(worker.pid, set())),
         exit=ended,
         children=tuple(
             Child(child, last.processes.get(child.pid), last.stacks.get(child.pid), _motion(child.pid, looks))
@@ -268,8 +284,8 @@ def _rank(worker: Worker, workers: tuple[Worker, ...], looks: list[_Look], ended
     )
 
 
-def _motion(pid: int, looks: list[_Look]) -> Motion | None:
-    """What changed from the first sample to the last, or, of lines, from any sample to the next."""
+def _motion(pid: int, looks: list[_Look], children: Collection[int] = ()) -> Motion | None:
+    """What changed from the first sample to the last, or, of lines and children, from any sample to the next."""
     if len(looks) < 2:
         return None
     first, last = looks[0], looks[-1]
@@ -283,7 +299,12 @@ def _motion(pid: int, looks: list[_Look]) -> Motion | None:
         lines_moved=_lines_moved(pid, looks),
         page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
         main_io_bytes=after.io_since(before, thread) if before and after else 0,
+        children_changed=len({_alive(children, look) for look in looks}) > 1,
     )
+
+
+def _alive(pids: Collection[int], look: _Look) -> frozenset[int]:
+    return frozenset(pid for pid in pids if (seen := look.processes.get(pid)) is not None and seen.state != "Z")
 
 
 def _lines_moved(pid: int, looks: list[_Look]) -> Observed:

@@ -146,6 +146,8 @@ class Motion:
     page_moved: Observed
     #: bytes that the main thread itself read and wrote; the probe does so in a thread of its own
     main_io_bytes: int = 0
+    #: a child began or ended
+    children_changed: bool = False
 
     @property
     def io_rate(self) -> float:

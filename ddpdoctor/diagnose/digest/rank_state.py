@@ -159,6 +159,9 @@ def _exit_label(status: int | None) -> str:
 
 
 def _moves(rank: RankEvidence) -> bool:
+    # on a busy machine a compiler's short processes may get no measurable time in a look, but they come and go
+    if rank.motion is not None and rank.motion.children_changed:
+        return True
     motions = [(rank.process, rank.motion), *((child.process, child.motion) for child in rank.children)]
     return any(
         motion is not None

@@ -105,3 +105,29 @@ def test_a_rank_that_nobody_waited_for_ended_as_it_says_itself(
     # its launcher's word counts more
     (told,) = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 9.0), exits=(Exit(100, -11, 8.0),))).ranks
     assert told.exit == Exit(100, -11, 8.0)
+
+
+def with_children(*alive: tuple[int, ...], listed: tuple[int, ...] = (201, 202)) -> Evidence:
+    """Rank 0 in one sample for each of `alive`: the children that live in it, of those that are `listed` in all."""
+    rank = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
+    workers = (rank, *(Worker(pid, 2.0, Role.CHILD, parent=100) for pid in listed))
+    samples = (
+        Sample(float(n), workers, tuple(Part(PartKind.PROCESS, pid, ALIVE) for pid in (100, *there)), ())
+        for n, there in enumerate(alive)
+    )
+    return assemble(Capture(tuple(samples), Timing(0.0, 0.0, 0.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("alive", "changed"),
+    [
+        (((201, 202), (201, 202)), False),
+        (((201, 202), (202,)), True),
+        (((201,), (201, 202)), True),
+        (((), (201,), ()), True),
+    ],
+)
+def test_children_that_begin_or_end_between_samples_are_seen(alive: tuple[tuple[int, ...], ...], changed: bool) -> None:
+    motion = with_children(*alive).ranks[0].motion
+    assert motion is not None
+    assert motion.children_changed is changed

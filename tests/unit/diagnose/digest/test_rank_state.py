@@ -73,3 +73,14 @@ def test_what_the_main_thread_itself_writes_is_work_however_little() -> None:
     writes = replace(seen, motion=replace(seen.motion, main_io_bytes=100))
     assert examine(replace(evidence, ranks=(evidence.ranks[0], writes, evidence.ranks[2]))).outcome is Outcome.SLOW
     assert examine(evidence).outcome is Outcome.HANG
+
+
+def test_a_rank_whose_children_come_and_go_works() -> None:
+    """A compiler's short processes: on a busy machine none of them gets measurable time in a look."""
+    waits, late = Doing([AT.all("barrier", 2)]), Doing([], blocked=False, stands=AT.line(3, "train"))
+    evidence = job([waits, late], code={AT.file: "\n\nx\n"})
+    motion = evidence.ranks[1].motion
+    assert motion is not None
+    compiling = replace(evidence.ranks[1], motion=replace(motion, children_changed=True))
+    report = examine(replace(evidence, ranks=(evidence.ranks[0], compiling)))
+    assert (report.outcome, report.ranks[1].label) == (Outcome.SLOW, "working in train")
