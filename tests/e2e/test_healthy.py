@@ -23,14 +23,14 @@ SLOW = {
 SHOWN = ("slow_saving", "slow_polling")
 NAMES = sorted(path.stem for path in HEALTHY.glob("*.py"))
 QUICK = [name for name in NAMES if name not in SLOW]
-#: the accuracy run makes many of each of these, which vary with a seed
-SEEDED = [name for name in QUICK if "default=0, help" in (HEALTHY / f"{name}.py").read_text()]
+#: uneven work, several groups, a long step; `make healthy-runs` makes many of all kinds
+DAILY = ("join_uneven", "two_groups_async", "thread_with_own_group", "long_step")
 
 
 def test_the_list_is_whole() -> None:
     assert set(SLOW) < set(NAMES)
     assert set(SHOWN) < set(SLOW)
-    assert set(SEEDED) < set(QUICK)
+    assert set(DAILY) < set(QUICK)
     assert len(NAMES) >= 20
     assert all("--seed" in (HEALTHY / f"{name}.py").read_text() for name in NAMES)
 
@@ -45,7 +45,7 @@ def test_patient_watch_says_nothing(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SEEDED else []) for name in QUICK]
+    "name", [pytest.param(name, marks=[] if name in DAILY else [pytest.mark.slow]) for name in QUICK]
 )
 def test_hasty_watch_is_never_sure(name: str, tmp_path: Path) -> None:
     run = watch(command(name, 3), tmp_path, "--stall-after", "4", timeout=STARTUP + 60)

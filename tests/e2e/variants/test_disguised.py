@@ -14,8 +14,8 @@ from tests.e2e.job import STARTUP, is_told, torchrun, watch
 from tests.e2e.variants.disguise import disguise
 
 CASES = [case for case in load_all(root()) if not case.needed and case.launcher == "torchrun" and case.harm is None]
-#: one of equal stacks, one of groups, one crash
-FEW = ("skipped-batch", "group-order-cycle", "rank-died")
+#: one of equal stacks, one of groups
+FEW = ("skipped-batch", "group-order-cycle")
 TURNED = Path(__file__).with_name("turned.py")
 
 

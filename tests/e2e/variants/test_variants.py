@@ -109,11 +109,15 @@ def test_other_programs(name: str, ranks: int, expected: Expected, tmp_path: Pat
     _check(torchrun(HERE / f"{name}.py", ranks), expected, tmp_path)
 
 
-@pytest.mark.parametrize(("command", "expected"), [entry[1:] for entry in LAUNCHED], ids=[e[0] for e in LAUNCHED])
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [pytest.param(*given, id=name, marks=[] if name == "by-hand" else [pytest.mark.slow]) for name, *given in LAUNCHED],
+)
 def test_other_launchers(command: list[str], expected: Expected, tmp_path: Path) -> None:
     _check(command, expected, tmp_path)
 
 
+@pytest.mark.slow
 def test_accelerate_launch(tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     launcher = [str(Path(PYTHON).with_name("accelerate")), "launch", "--multi_gpu", "--num_processes", "3"]
