@@ -7,6 +7,7 @@ and the recorders agree.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.shifts import Counted, Kept, Shift, Shifts, parting
 from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, Names
 
+#: a line that takes batches by itself
+_TAKES = re.compile(r"\b(iter|next)\(")
 #: collectives at equal numbers that recorders must agree on
 AGREED = 8
 #: what helps against any of them
@@ -85,13 +88,13 @@ def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
 
 
 def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
-    """Whether only the loader's place tells, and its line is no `for`: a bad batch may have been replaced by the next
-    one, which takes one more and leaves everything else as it is."""
+    """Whether only the loader's place tells, and its line takes batches by itself: a bad batch may have been replaced
+    by the next one, which takes one more and leaves everything else as it is. A `for` and a framework's loop do not."""
     kind, site, _ = names.sites[found.shift.spot[0]]
     if kind != NEXT:
         return False
     text = _line(site, code)
-    return " in " not in text or not text.lstrip().startswith(("for ", "async for ", "with "))
+    return not text or _TAKES.search(text) is not None
 
 
 def agree(recorders: Mapping[Rank, Recorder], group: str, members: RankSet) -> bool:

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STOP, Moment, Names
+from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 #: visits for which a shift must stay the same, and how often it may have changed before
 STEADY, MOST_CHANGES = 5, 3
 #: what a shift is believed at; not at forwards without synchronisation, of which ranks may need another number
-_TELLING = frozenset({NEXT, FORWARD, CALL})
+_TELLING = frozenset({NEXT, FORWARD, STEP, CALL})
 #: visits of a place by one rank that wait for the others'
 MOST_OPEN = 4096
 #: moments of each rank that are kept, for the parting

@@ -101,6 +101,14 @@ def run(loop: Loop, ranks: int, *, steps: int = 40, seed: int = 0) -> tuple[Shif
     return found, told, names
 
 
+def more_portions(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """A loop over something that is no loader: only the optimizer's steps tell which round it is."""
+    for _ in range(3 if (rank, step) == (1, 20) else 2):
+        yield FORWARD, "forward", False
+        yield BACKWARD, "backward", True
+    yield STEP, "step", False
+
+
 def window(rank: int, step: int, *, longer: bool) -> Iterator[tuple[int, str, bool]]:
     """An update over two batches; one of rank 1 takes three, or passes over one."""
     wrong = rank == 1 and step == 20
@@ -131,7 +139,7 @@ def test_a_rank_that_is_a_batch_ahead_at_each_collective_is_told(ranks: int, *, 
 
 @pytest.mark.parametrize(
     ("loop", "culprit"),
-    [(skips_forward, 1), (skips_backward, 1), (extra_barrier, 1), (metric_left_out, 1)],
+    [(skips_forward, 1), (skips_backward, 1), (extra_barrier, 1), (metric_left_out, 1), (more_portions, 1)],
 )
 def test_a_fault_is_told_within_seven_visits_with_its_rank(loop: Loop, culprit: int) -> None:
     _, told, _ = run(loop, 3)
