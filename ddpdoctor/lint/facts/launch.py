@@ -130,11 +130,14 @@ def several(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def by_launcher(facts: ModuleFacts) -> bool:
-    """Whether a launcher starts the script once for each rank: it reads what the launcher says, and starts nothing."""
+    """Whether a launcher starts the script once for each rank: it, or the file of the project that makes the group for
+    it, reads what the launcher says, and nothing starts processes."""
     if facts.suggests(heuristics.STARTS_PROCESSES):
         return False
     said = {*launchers.VARIABLES, *launchers.OPTIONS}
-    return any(node.value.__class__ is str and node.value in said for node in facts.module.of(ast.Constant))
+    makers = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
+    constants = (node.value for module in (facts.module, *makers) for node in module.of(ast.Constant))
+    return any(value.__class__ is str and value in said for value in constants)
 
 
 def knows_ranks(facts: ModuleFacts) -> bool:
