@@ -125,7 +125,7 @@ def _trial(case: Case, form: str, number: int, result: RunResult) -> Trial:
         outcome=report.outcome.value if report else "none",
         confidence=first.confidence.value if first else "none",
         missed={check.what: (check.expected, check.found) for check in result.checks if not check.passed},
-        wrongly_certain=_wrongly_certain(case, result),
+        wrongly_certain=wrongly_certain(case, result),
         silence=_silence(report),
         engine=measured.engine(),
         commit=measured.commit(),
@@ -139,7 +139,7 @@ def _silence(report: Report | None) -> float | None:
     return report.timeline.reported - report.timeline.last_progress
 
 
-def _wrongly_certain(case: Case, result: RunResult) -> bool:
+def wrongly_certain(case: Case, result: RunResult) -> bool:
     """Anything in the report that is called certain, or proven, and is not so."""
     report = result.report
     if report is None:

@@ -103,15 +103,15 @@ def _looks(cases: Sequence[Case], jobs: int) -> Iterator[Looked]:
     """The programs, run again, in order."""
     EVIDENCE.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
-        yield from (one for one in pool.map(_looked, cases) if one is not None)
+        yield from (one[0] for one in pool.map(look, cases) if one is not None)
 
 
 def _is_asked(case: Case) -> bool:
     return case.harm is None and case.outcome in (Outcome.HANG, Outcome.SLOW) and not runner.missing(case)
 
 
-def _looked(case: Case) -> Looked | None:
-    """Run one program by itself, wait until it stands, and look at it."""
+def look(case: Case) -> tuple[Looked, Report] | None:
+    """Run one program by itself, wait until it stands, and look at it; None if `dump` failed."""
     folder = EVIDENCE / case.name
     command = runner.launch_command(case.launcher, case.broken, case.ranks)
     with runner.started(command, EVIDENCE / f"{case.name}.log", {}) as job:
@@ -131,7 +131,8 @@ def _looked(case: Case) -> Looked | None:
     if told.returncode not in (0, 1):
         print(f"{case.name}: {told.stderr.strip()[-500:]}", file=sys.stderr)
         return None
-    return _result(case, report_json.read(told.stdout), seconds)
+    report = report_json.read(told.stdout)
+    return _result(case, report, seconds), report
 
 
 def _until_idle(pid: int) -> None:
