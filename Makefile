@@ -9,7 +9,7 @@ FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-part test-ends test-nodes fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
-	healthy-runs dump-accuracy without-ptrace lint-history chaos soak clean
+	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -32,6 +32,7 @@ help:
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 	@echo "make without-ptrace  is the verdict the same where py-spy is missing or refused (forty minutes; root)"
 	@echo "make chaos      is a job harmed, or anybody blamed, when something else goes wrong (an hour; goes on where it was broken off)"
+	@echo "make compat TORCH=2.9.1  twelve jobs with that torch, in an environment that is removed again (half an hour, 8 GB)"
 	@echo "make soak       does anything grow in half an hour, or stay behind"
 	@echo "make dump-accuracy   how often dump is right of jobs that nobody wrapped (twenty minutes)"
 
@@ -149,6 +150,10 @@ chaos: env
 
 soak: env
 	$(BIN)/python -m benchmarks.soak $(ARGS)
+
+# one version after the other: make compat TORCH="2.5.1 newest" ARGS="--python python3.12"
+compat: env
+	$(BIN)/python -m benchmarks.compat $(TORCH) $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(FRAMEWORKS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,8 +5,9 @@ one), numpy, and this checkout's ddpdoctor, installed. The jobs of benchmarks/co
 environment is removed: a build of torch with what it needs of CUDA takes 5 to 8 GB. `--python` takes another
 interpreter. pip's own settings (PIP_EXTRA_INDEX_URL, say) say where torch comes from.
 
-Results are appended to build/compat.jsonl, so that an interrupted measurement goes on where it stopped. `--page` copies the results into benchmarks/compat_results.jsonl,
-which is committed, in place of older ones of the same versions, and writes docs/compatibility.md from it.
+Results are appended to build/compat.jsonl, so that an interrupted measurement goes on where it stopped. `--page` copies
+them into benchmarks/compat_results.jsonl, which is committed, in place of older ones of the same versions, and writes
+docs/compatibility.md from it.
 
 Exit status 1 if anything was wrongly called certain, or is worse than expected without a gap that says why.
 """
@@ -42,7 +43,7 @@ NEWEST = "newest"
 #: what the jobs import from this checkout beside ddpdoctor
 BESIDE = ("benchmarks", "tests")
 #: seconds that a job may take beyond what its fixture asks for: the runner has limits of its own
-LONGEST = 600.0
+LONGEST = 900.0
 
 
 class NotMade(Exception):
@@ -90,7 +91,7 @@ def _committed() -> list[Row]:
 
 def _measure(torch: str, python: str, jobs: int, results: Ledger[Row]) -> None:
     """Run what has no result yet with one version."""
-    version = _asked(python, "import platform; print(platform.python_version())")
+    version = asked(python, "import platform; print(platform.python_version())")
     if torch != NEWEST and all(f"{torch}/{version}/{job.name}" in results for job in JOBS):
         print(f"torch {torch}, Python {version}: all jobs have their results", file=sys.stderr)
         return
@@ -120,7 +121,7 @@ def _run(made: Environment, job: Job, folder: Path, stop: threading.Event) -> Ro
     told = subprocess.run(
         command,
         cwd=made.folder,
-        env=_plain(),
+        env=plain(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -151,7 +152,7 @@ def _environment(torch: str, python: str, version: str) -> Iterator[Environment]
         _pip(own, wanted, "numpy", str(ROOT))
         for name in BESIDE:
             (folder / name).symlink_to(ROOT / name)
-        found = _asked(str(own), "import torch; print(torch.__version__)")
+        found = asked(str(own), "import torch; print(torch.__version__)")
         yield Environment(found.partition("+")[0], version, own, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -160,21 +161,21 @@ def _environment(torch: str, python: str, version: str) -> Iterator[Environment]
 def _pip(python: Path, *what: str) -> None:
     """Install; nothing is kept in pip's cache, for it would grow by gigabytes."""
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir", "-q", *what]
-    told = subprocess.run(command, env=_plain(), capture_output=True, text=True, check=False)
+    told = subprocess.run(command, env=plain(), capture_output=True, text=True, check=False)
     if "No matching distribution found for torch==" in told.stderr:
         raise NotMade("no such build")
     if told.returncode != 0:
         raise RuntimeError(f"pip failed:\n{told.stderr.strip()[-4000:]}")
 
 
-def _asked(python: str, program: str) -> str:
-    told = subprocess.run([python, "-c", program], env=_plain(), capture_output=True, text=True, check=False)
+def asked(python: str, program: str) -> str:
+    told = subprocess.run([python, "-c", program], env=plain(), capture_output=True, text=True, check=False)
     if told.returncode != 0:
         raise SystemExit(f"{python} does not work:\n{told.stderr.strip()[-4000:]}")
     return told.stdout.strip()
 
 
-def _plain() -> dict[str, str]:
+def plain() -> dict[str, str]:
     """Our environment without what leads a Python to the packages of another."""
     return {
         **{name: value for name, value in os.environ.items() if not re.match("PYTHON|VIRTUAL_ENV", name)},

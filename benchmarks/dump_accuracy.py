@@ -101,7 +101,6 @@ def _replays(cases: Sequence[Case]) -> Iterator[Looked]:
 
 def _looks(cases: Sequence[Case], jobs: int) -> Iterator[Looked]:
     """The programs, run again, in order."""
-    EVIDENCE.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(jobs) as pool:
         yield from (one[0] for one in pool.map(look, cases) if one is not None)
 
@@ -112,6 +111,7 @@ def _is_asked(case: Case) -> bool:
 
 def look(case: Case) -> tuple[Looked, Report] | None:
     """Run one program by itself, wait until it stands, and look at it; None if `dump` failed."""
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
     folder = EVIDENCE / case.name
     command = runner.launch_command(case.launcher, case.broken, case.ranks)
     with runner.started(command, EVIDENCE / f"{case.name}.log", {}) as job:
