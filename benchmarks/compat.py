@@ -159,13 +159,16 @@ def _environment(torch: str, python: str, version: str) -> Iterator[Environment]
 
 
 def _pip(python: Path, *what: str) -> None:
-    """Install; nothing is kept in pip's cache, for it would grow by gigabytes."""
+    """Install; nothing is kept in pip's cache, which would grow by gigabytes.
+
+    Raises NotMade if there is no such torch, SystemExit with what pip says if it fails otherwise.
+    """
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir", "-q", *what]
     told = subprocess.run(command, env=plain(), capture_output=True, text=True, check=False)
     if "No matching distribution found for torch==" in told.stderr:
         raise NotMade("no such build")
     if told.returncode != 0:
-        raise RuntimeError(f"pip failed:\n{told.stderr.strip()[-4000:]}")
+        raise SystemExit(f"pip failed:\n{told.stderr.strip()[-4000:]}")
 
 
 def asked(python: str, program: str) -> str:
@@ -185,12 +188,23 @@ def plain() -> dict[str, str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("torch", nargs="*", metavar="TORCH", help="a version, such as 2.9.1, or `newest`")
+    parser.add_argument(
+        "torch", nargs="*", type=_version, metavar="TORCH", help="a version, such as 2.9.1, or `newest`"
+    )
     parser.add_argument("--python", default=sys.executable, help="the interpreter (default: this one)")
     parser.add_argument("--jobs", type=int, default=2, help="jobs at a time (default: 2)")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     parser.add_argument("--page", action="store_true", help="keep the results, and write the page")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if not args.torch and not args.page:
+        parser.error("which version of torch? for example 2.9.1, or `newest`: make compat TORCH=2.9.1")
+    return args
+
+
+def _version(text: str) -> str:
+    if text != NEWEST and not re.fullmatch(r"\d+\.\d+\.\d+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no version of torch, such as 2.9.1, nor `{NEWEST}`")
+    return text
 
 
 if __name__ == "__main__":

@@ -170,8 +170,8 @@ def _differences(row: Row) -> Iterator[str]:
 def _environments(rows: Sequence[Row], jobs: int) -> Iterator[str]:
     """Each torch with each Python: how many jobs were as expected, or that it was not run."""
     yield from ("## What was run, and what was not", "")
-    yield "Jobs that were all as expected, of those that this torch can run. What was not run here is left to the"
-    yield from ("weekly workflow (`.github/workflows/tests.yml`).", "")
+    yield "How many jobs were all as expected, of those that this torch can run. The weekly workflow"
+    yield from ("(`.github/workflows/tests.yml`) runs all of them; what stands here was run by hand.", "")
     yield f"| torch | {' | '.join(f'Python {python}' for python in PYTHONS)} |"
     yield "|---|" + "---|" * len(PYTHONS)
     named = [row.torch for row in rows]
