@@ -17,7 +17,7 @@ from ddpdoctor.archive.input_files import MOST_BYTES
 from ddpdoctor.model import json_text
 
 #: seconds of processor time
-_MOST_SECONDS = 8.0
+MOST_SECONDS = 8.0
 #: entries that a recorder can be told to keep, and more; and characters of a value
 _MOST_ENTRIES = 100_000
 _LONGEST = 300
@@ -64,7 +64,7 @@ def main() -> int:
     data = sys.stdin.buffer.read(MOST_BYTES)
     with os.fdopen(os.dup(1), "wb") as out:
         resource_limits.impose()
-        signal.setitimer(signal.ITIMER_PROF, _MOST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         try:
             out.write(json.dumps(reduced(data)).encode())
         except (ValueError, RecursionError):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ddpdoctor.archive import read, recorder_json, unpickle
+from ddpdoctor import workers
+from ddpdoctor.archive import parallel_dumps, read, recorder_json, resource_limits
 from ddpdoctor.archive.fragment import Format
+from ddpdoctor.archive.input_files import InputFile
 from ddpdoctor.cli import watch_settings
 from ddpdoctor.collect import bundle, flight_recorder, pyspy
 from ddpdoctor.collect.assemble import assemble
@@ -120,18 +124,52 @@ def _pickles() -> tuple[bytes, ...]:
     return tuple(pickle.dumps(mutation.RECORDER, protocol) for protocol in (2, 4, 5))
 
 
+def _dumps(data: bytes) -> None:
+    """Files that `diagnose` is given: the reader makes the process with limits, and a gap of whatever it ends by."""
+    said = parallel_dumps.read_all([InputFile("trace", None, Format.RECORDER_PICKLE, data=data)], lambda _: 3)
+    if not said.members:
+        (gap,) = said.gaps
+        assert "ended the reading process" not in gap.reason, gap.reason
+
+
+def _recorder_files(data: bytes) -> None:
+    """Files of a live job: what the program `recorder_json` does with its input, without the start of an interpreter.
+
+    Raises ValueError if it is refused, whether in words or by a limit.
+    """
+    ((_, ended, _),) = workers.each(_begin_reduced, [[data]], 1)
+    if isinstance(ended, workers.Lost):
+        assert ended.signal == signal.SIGPROF or ended.status == resource_limits.OUT_OF_MEMORY, ended
+        raise ValueError("ended by a limit")
+    if ended is not None:
+        raise ended
+
+
+def _begin_reduced() -> Callable[[bytes], Exception | None]:
+    resource_limits.impose()
+    return _reduced
+
+
+def _reduced(data: bytes) -> Exception | None:
+    signal.setitimer(signal.ITIMER_PROF, recorder_json.MOST_SECONDS)
+    try:
+        json.dumps(recorder_json.reduced(data))
+    except MemoryError:
+        os._exit(resource_limits.OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001 - judged by who asked
+        return error
+    return None
+
+
 def _reports() -> tuple[bytes, ...]:
     return tuple(path.read_bytes() for path in sorted(GOLDEN.glob("*.json")))
 
 
-#: of what is read in a process of its own with a limit of memory
-_LIMITED = (ValueError, RecursionError, MemoryError)
-
 READERS: dict[str, Reader] = {
     "pages": Reader(_pages, lambda: (sound_page(),)),
     "recorders": Reader(flight_recorder.parse, lambda: (json.dumps(mutation.RECORDER).encode(),)),
-    "recorder files": Reader(recorder_json.reduced, _recorders, _LIMITED),
-    "pickles": Reader(unpickle.load, _pickles, _LIMITED),
+    "recorder files": Reader(_recorder_files, _recorders, (ValueError, RecursionError)),
+    "recorder dumps": Reader(_dumps, _recorders),
     "stacks": Reader(pyspy.parse, lambda: (json.dumps(mutation.STACK).encode(),)),
     "logs and dumps": Reader(_archives, mutation.seeds),
     "store": Reader(_store, _store_seeds),
