@@ -8,7 +8,7 @@ DOCS_INSTALLED := $(VENV)/.docs-installed
 FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
 
-.PHONY: help env demo test test-slow test-part test-ends test-nodes fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
+.PHONY: help env demo test test-slow test-part test-ends test-nodes test-gpu fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
 	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat clean
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make test-part  one of 32 parts of the slow jobs, another one with each commit (PART=number)"
 	@echo "make test-ends  every kind of end of a job that moves and of one that stands, with watch and without it (an hour)"
 	@echo "make test-nodes  the fixtures on two and four nodes, as namespaces of this machine (an hour)"
+	@echo "make test-gpu   every fixture that runs on NCCL, broken and fixed, on the GPUs of this machine"
 	@echo "make fuzz       20,000 damaged inputs for every reader of what other processes wrote (ten minutes)"
 	@echo "make test-frameworks  the fixtures with Accelerate, DeepSpeed, Lightning, Ray Train, torchdata and transformers"
 	@echo "make variants   every fixture's scenario in other forms (half an hour)"
@@ -69,6 +70,12 @@ test-ends: env
 # One after the other: the jobs of two and of four nodes share this machine.
 test-nodes: env
 	$(BIN)/python -m pytest -m "nodes"
+
+# Ranks share a GPU where there are fewer of them and NCCL can. Without a GPU a line says so.
+test-gpu: env
+	@lacking=$$($(BIN)/python -c 'from ddpdoctor.repro import nccl; print(nccl.find().missing())') || exit; \
+	if [ -n "$$lacking" ]; then echo "==> nothing to run on NCCL: $$lacking"; exit; fi; \
+	mkdir -p build && $(BIN)/ddpdoctor repro all --backend nccl --json build/nccl.json
 
 fuzz: env
 	$(BIN)/python -m pytest -n 2 -m fuzz tests/property/test_readers.py

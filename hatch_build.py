@@ -1,8 +1,10 @@
-"""What a wheel contains besides the package: manual pages and completions, made from the program as it is built."""
+"""What a wheel contains besides the package: manual pages and completions, made from the program as it is built, and
+the README with links that lead somewhere from an index, too."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -11,12 +13,30 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _COMPLETIONS = {
     "bash": "share/bash-completion/completions/ddpdoctor",
     "zsh": "share/zsh/site-functions/_ddpdoctor",
     "fish": "share/fish/vendor_completions.d/ddpdoctor.fish",
 }
+
+#: the target of a link or a picture that is neither an address nor a place in the same page
+_RELATIVE = re.compile(r"(?<=\]\()(?!https?:|mailto:|#)[^)\s]+(?=\))")
+_PICTURES = (".svg", ".png")
+
+
+class LinkedReadme(MetadataHookInterface):
+    """The README's relative links as addresses of this version's files in the repository."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        source, tag = metadata["urls"]["Source"], f"v{metadata['version']}"
+
+        def address(found: re.Match[str]) -> str:
+            return f"{source}/{'raw' if found[0].endswith(_PICTURES) else 'blob'}/{tag}/{found[0]}"
+
+        metadata["readme"] = {"content-type": "text/markdown", "text": _RELATIVE.sub(address, text)}
 
 
 class SharedFiles(BuildHookInterface):

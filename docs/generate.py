@@ -108,7 +108,8 @@ what is missing.
 (`NCCL_MULTI_RANK_GPU_ENABLE=1`, set for the run); the case then runs with two ranks if two can show the fault. If a
 requirement is missing, nothing is started: one line names it, and the exit status is 2. This happens with a torch
 without NCCL, without a GPU, with fewer GPUs than ranks and an NCCL before 2.30, and with a torch that could not be
-queried.
+queried. In a checkout, `make test-gpu` runs every case that can, broken and fixed, or says in one line why there is
+nothing to run, with exit status 0.
 
 **We have not run any case on GPUs yet.** Checked without a GPU: every program accepts the option and places its model,
 batches and reduced tensors on its device (the source is checked, and all but ten of the fixed programs are run with

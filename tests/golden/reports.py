@@ -13,7 +13,7 @@ from ddpdoctor.model.stacks import Site
 
 TRAIN = "/home/ada/vision/train.py"
 COMMAND = ("torchrun", "--nproc-per-node", "8", "train.py")
-VERSIONS = {"torch": "2.13.0", "python": "3.11.7", "ddpdoctor": "0.1.0"}
+VERSIONS = {"torch": "2.13.0", "python": "3.11.7", "ddpdoctor": "0.2.0"}
 
 _TRAIN_LINES = {
     68: "def after_epoch(model: nn.Module, epoch: int) -> None:",
