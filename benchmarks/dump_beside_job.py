@@ -1,25 +1,22 @@
 """Whether looks disturb a job: `python -m benchmarks.dump_beside_job [DUMPS]`, 50 unless told otherwise.
 
 A healthy job of 4 ranks with steps of 0.3 s runs, and while it does, stretches of steps with looks and without any take
-turns, so that what else the machine does is in both. It prints the distribution of rank 0's step times of both and the
-ratio of their medians, and whether the job ended as one that nobody looked at. Exit status 1 if it did not, or if the
-95 % interval of the ratio lies above LIMIT.
+turns, so that what else the machine does is in both: the ratio of rank 0's median step times. It is an error if the job
+does not end as one that nobody looked at. Exit status 1 if the 95 % interval of the ratio lies above LIMIT.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import figures
+from benchmarks.figures import Figure
 from benchmarks.measured import ROOT
-from benchmarks.paired import interval
 from ddpdoctor.repro.runner import launch_command, started
 
 RANKS = 4
@@ -31,19 +28,18 @@ _PROGRAM = ROOT / "tests" / "e2e" / "programs" / "slow_steps.py"
 
 
 def main() -> int:
-    dumps = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    return figures.tell(measure(figures.count(50)))
+
+
+def measure(dumps: int) -> list[Figure]:
+    """How long a step takes beside looks. Raises RuntimeError if the job ended in another way than one alone."""
     alone_status, alone_said, _ = _run(0)
     status, said, stretches = _run(dumps)
+    if (status, said) != (alone_status, alone_said):
+        raise RuntimeError(f"the job did not end as one that nobody looked at: status {status}\n{said}")
     ratios = [statistics.median(beside) / statistics.median(quiet) for beside, quiet in stretches]
-    low, high = interval([ratios])
-    for name, lengths in zip(("beside a look", "alone"), zip(*stretches, strict=True), strict=True):
-        print(f"{name:>13}: {_distribution(list(itertools.chain(*lengths)))}")
-    same = status == alone_status and said == alone_said
-    print(
-        f"{dumps} looks: a step takes {statistics.median(ratios):.3f} times as long ({low:.3f} to {high:.3f}); "
-        f"the job ended {'as' if same else 'UNLIKE'} one alone, status {status}; load {os.getloadavg()[0]:.1f}"
-    )
-    return int(not same or low > LIMIT)
+    what = f"a step of {STEP} s while somebody looks, {dumps} looks"
+    return [figures.paired(what, [ratios], limit=LIMIT, each=f"stretches of {_TOGETHER} looks")]
 
 
 def _run(dumps: int) -> tuple[int, str, list[tuple[list[float], list[float]]]]:
@@ -76,14 +72,6 @@ def _steps(folder: Path) -> list[float]:
         return [float(line) for line in (folder / "0.steps").read_text().splitlines()]
     except FileNotFoundError:
         return []
-
-
-def _distribution(lengths: Sequence[float]) -> str:
-    cuts = statistics.quantiles(lengths, n=20)
-    return (
-        f"{len(lengths)} steps, median {statistics.median(lengths):.3f} s, 5 to 95 % {cuts[0]:.3f} to "
-        f"{cuts[-1]:.3f} s, longest {max(lengths):.3f} s"
-    )
 
 
 if __name__ == "__main__":

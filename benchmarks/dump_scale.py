@@ -1,9 +1,10 @@
 """`diagnose` on many recorder dumps: culprit, time and memory, compared with torch's own analyzer.
 
-    python -m benchmarks.dump_scale --folder /var/tmp/dumps --torch /path/to/python-with-torch-and-tabulate
+    python -m benchmarks.dump_scale --folder /var/tmp/dumps --torch 1024
 
 Dumps are written once for each size (16,384 ranks x 500 operations need 3.2 GB) and kept. Memory is the proportional
-set size of the whole process tree, sampled; time is that of a fresh process, from start to exit.
+set size of the whole process tree, sampled; time is that of a fresh process, from start to exit. Torch's
+analyzer needs an environment (benchmarks/peers.py).
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from typing import Any
 
 import psutil
 
+from benchmarks import figures, peers
 from benchmarks.dumps.__main__ import write
 from benchmarks.dumps.jobs import Family, job
 from benchmarks.dumps.plot import Series, plot
+from benchmarks.figures import Figure, Unit
 
 SIZES = (64, 256, 1024, 4096, 16384)
 #: operations of each ring, and of those that are written for the culprits alone
@@ -137,23 +140,37 @@ def picture(sizes: Sequence[int], seconds: Sequence[float], start: float) -> str
     return plot("diagnose: recorder dumps of 500 operations", "ms of processor time a rank", sizes, series)
 
 
-def beside_torch(folder: Path, python: str) -> int:
-    """The same dumps through both, one after the other; the number of limits that were missed."""
-    target = dumps_of(folder, Family.MISSING, 1024, ENTRIES)
-    ours, _ = diagnose(target)
-    module = "torch.distributed.flight_recorder.fr_trace"
-    theirs = measure([python, "-m", module, str(target), "-p", "nccl_trace_rank_"])
-    print(f"  ddpdoctor     {ours}\n  torchfrtrace  {theirs}  (status {theirs.status})")
-    times, share = theirs.wall / ours.wall, ours.memory / theirs.memory
-    print(f"  {times:.1f} times as fast, {100 * share:.0f} % of its memory")
-    return (times < TIMES) + (share > SHARE)
+def beside_torch(folder: Path, ranks: int, pairs: int) -> list[Figure]:
+    """The same dumps through both, one after the other. Raises RuntimeError if torch's analyzer cannot run."""
+    packages = peers.packages()
+    if packages is None:
+        raise RuntimeError(f"{peers.FOLDER} has no tabulate, which torch's analyzer prints with")
+    target = dumps_of(folder, Family.MISSING, ranks, ENTRIES)
+    beside = [
+        *("env", f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}{os.pathsep}{packages}", sys.executable),
+        *("-m", "torch.distributed.flight_recorder.fr_trace", str(target), "-p", "nccl_trace_rank_"),
+    ]
+    found: list[tuple[Cost, Cost]] = []
+    for number in range(pairs):
+        costs = {ours: diagnose(target)[0] if ours else measure(beside) for ours in (bool(number % 2), not number % 2)}
+        if costs[False].status:
+            raise RuntimeError(f"torch's analyzer ended with status {costs[False].status}")
+        found.append((costs[True], costs[False]))
+    what = f"{ranks:,} dumps of {ENTRIES} operations"
+    return [
+        figures.paired(f"{what}: time, of torch's", [[o.wall / t.wall for o, t in found]], limit=1 / TIMES),
+        figures.paired(f"{what}: processor time, of torch's", [[o.processor / t.processor for o, t in found]]),
+        figures.paired(f"{what}: memory, of torch's", [[o.memory / t.memory for o, t in found]], limit=SHARE),
+        figures.repeated(f"{what}: ours", [ours.wall for ours, _ in found], Unit.SECONDS),
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "ddpdoctor-dumps")
     parser.add_argument("--most", type=int, default=SIZES[-1], help="the largest number of ranks")
-    parser.add_argument("--torch", metavar="PYTHON", help="an interpreter with torch and tabulate")
+    parser.add_argument("--torch", type=int, metavar="RANKS", help="compare with torch's analyzer on so many dumps")
+    parser.add_argument("--pairs", type=int, default=3, help="of runs of both analyzers (default: 3)")
     parser.add_argument("--svg", type=Path, help="write the plot of cost per rank there")
     parser.add_argument("--only", choices=("culprits", "growth", "torch"))
     given = parser.parse_args()
@@ -168,7 +185,7 @@ def main() -> int:
         missed += growth(given.folder, sizes, given.svg)
     if given.torch and given.only in (None, "torch"):
         print("beside torch's analyzer")
-        missed += beside_torch(given.folder, given.torch)
+        missed += figures.tell(beside_torch(given.folder, given.torch, given.pairs))
     return min(missed, 1)
 
 

@@ -1,4 +1,4 @@
-"""What the probe's threads cost beside the job: `python -m benchmarks.heartbeat_cost`.
+"""What the probe's threads cost beside the job: `python -m benchmarks.heartbeat_cost [RUNS]`.
 
 A rank with one data worker runs under the probe. The kernel counts the nanoseconds (schedstat) of the rank's heartbeat
 and of the worker's thread, while the job communicates and loads all the time and while nothing moves, when the
@@ -18,7 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from benchmarks import figures
+from benchmarks.figures import Figure, Unit
+from benchmarks.measured import ROOT
+
 #: seconds of each phase, and until the stacks are there
 PHASE, SETTLE = 10.0, 5.0
 #: microseconds a second
@@ -26,22 +29,32 @@ SHARE_LIMIT, MOVING_LIMIT = 1000.0, 1.0
 
 
 def main() -> int:
-    """Start the rank under the probe and print what it measured."""
+    return figures.tell(measure(figures.count(1)))
+
+
+def measure(runs: int) -> list[Figure]:
+    """So many ranks under the probe, one after the other; each figure is in microseconds of a second."""
+    found = [_one() for _ in range(runs)]
+    limits = {what: MOVING_LIMIT if "look" in what else SHARE_LIMIT for what in found[0]}
+    return [
+        figures.repeated(f"{what}, in a second", [one[what] for one in found], Unit.MICROSECONDS, limit)
+        for what, limit in limits.items()
+    ]
+
+
+def _one() -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="ddp-") as run:
         environment = {
             **os.environ,
             "OMP_NUM_THREADS": "1",
-            "DDPDOCTOR_RUN": run,
-            "PYTHONPATH": str(ROOT / "ddpdoctor" / "probe" / "plugin"),
+            "_DDPDOCTOR_RUN": run,
+            "_DDPDOCTOR_WATCH_PID": str(os.getpid()),
+            "PYTHONPATH": f"{ROOT / 'ddpdoctor' / 'probe' / 'plugin'}{os.pathsep}{ROOT}",
         }
-        done = subprocess.run(
-            [sys.executable, __file__, "--rank", run], env=environment, capture_output=True, text=True, check=True
-        )
+        command = [sys.executable, "-m", "benchmarks.heartbeat_cost", "--rank", run]
+        done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     measured: dict[str, float] = json.loads(done.stdout)
-    for what, cost in measured.items():
-        print(f"{what:<52} {cost:8.2f} us a second")
-    shares = [cost for what, cost in measured.items() if "look" not in what]
-    return 0 if max(shares) < SHARE_LIMIT and measured["look of the heartbeat, job moves"] < MOVING_LIMIT else 1
+    return measured
 
 
 def spent(thread: Path) -> float:
@@ -65,6 +78,7 @@ def rank(run: str) -> None:
 
     dist.init_process_group("gloo", init_method=f"file://{run}/store", rank=0, world_size=1)
     tensor = torch.ones(4)
+    time.sleep(1.0)  # the heartbeat's thread gives itself its name
     heart = next(t for t in Path("/proc/self/task").iterdir() if (t / "comm").read_text().strip() == "ddpdoctor")
     batches = iter(DataLoader(range(10**9), num_workers=1))
     next(batches)

@@ -1,16 +1,18 @@
 """What `watch` adds to a launch: `python -m benchmarks.launch_delay [PAIRS]`.
 
-A command that does nothing is run alternately alone and under `ddpdoctor watch`. It prints the seconds until the
-command runs and the seconds from its start to the end of everything, each as the median of the paired differences.
-Limit: 0.3 s for both together.
+A command that does nothing is run alternately alone and under `ddpdoctor watch`: the seconds until the command runs,
+and those from its start to the end of everything, each as the median of the paired differences. Limit: 0.3 s for both
+together.
 """
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
+
+from benchmarks import figures
+from benchmarks.figures import Figure, Unit
 
 LIMIT = 0.3
 #: tells the moment at which it runs
@@ -18,7 +20,10 @@ COMMAND = ["date", "+%s.%N"]
 
 
 def main() -> int:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    return figures.tell(measure(figures.count(15)))
+
+
+def measure(pairs: int) -> list[Figure]:
     watch = [sys.executable, "-m", "ddpdoctor", "watch", "--quiet", "--"]
     starts: list[float] = []
     wholes: list[float] = []
@@ -28,9 +33,10 @@ def main() -> int:
             took[name] = once([*watch, *COMMAND] if name == "watched" else COMMAND)
         starts.append(took["watched"][0] - took["alone"][0])
         wholes.append(took["watched"][1] - took["alone"][1])
-    whole = statistics.median(wholes)
-    print(f"watch adds {statistics.median(starts):.3f} s before the command and {whole:.3f} s to the whole")
-    return 0 if whole < LIMIT else 1
+    return [
+        figures.paired("added before the command begins", [starts], Unit.SECONDS),
+        figures.paired("added to the whole", [wholes], Unit.SECONDS, LIMIT),
+    ]
 
 
 def once(command: list[str]) -> tuple[float, float]:

@@ -30,6 +30,8 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import figures, peers
+from benchmarks.figures import Figure, Unit
 from ddpdoctor.lint import engine, files, registry
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
@@ -71,7 +73,7 @@ class Tool:
 def main() -> None:
     """Measure, and print one table a tree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", type=Path, default=Path(sys.prefix), help="environment with flake8 and pylint")
+    parser.add_argument("--tools", type=Path, default=peers.FOLDER, help="environment with flake8 and pylint")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=900.0)
     parser.add_argument("--jobs", type=int, default=2, help="processes of each tool, and cores that all are held to")
@@ -93,6 +95,37 @@ def main() -> None:
             _compare("training repositories", args.trees, installed, args)
         if args.only == "slowest":
             _slowest(args.trees)
+
+
+def measure(runs: int) -> list[Figure]:
+    """Beside each peer on the installed files that use torch.distributed: our time as a multiple of its time."""
+    cores = os.sched_getaffinity(0)
+    args = argparse.Namespace(jobs=2, runs=runs, limit=300.0, tools=peers.FOLDER)
+    os.sched_setaffinity(0, sorted(cores)[: args.jobs])
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            installed = _installed(Path(folder) / "installed")
+            tree = _distributed(Path(sysconfig.get_path("purelib")), Path(folder))
+            tools = _tools([tree], args, Path(folder))
+            _alternate(tools, installed, args)
+            files_ = sum(1 for path in tree.rglob("*.py") if path.stat().st_size)
+    finally:
+        os.sched_setaffinity(0, cores)
+    ours = tools[0]
+    found = [figures.repeated(f"{ours.name} of {files_} files, without its cache", ours.wall, Unit.SECONDS)]
+    for tool in tools[1:]:
+        if tool.missing:
+            raise RuntimeError(f"{tool.name}: {tool.missing}")
+        for what, mine, theirs in (("time", ours.wall, tool.wall), ("processor time", ours.cpu, tool.cpu)):
+            ratios = [[one / other for one, other in zip(mine, theirs, strict=False)]]
+            found.append(figures.paired(f"its {what}, of that of {_with_version(tool.name)}", ratios))
+    return found
+
+
+def _with_version(name: str) -> str:
+    packages = [package for package in ("flake8", "torchfix", "pylint") if package in name]
+    versions = " ".join(f"{package} {peers.version(package)}" for package in packages)
+    return f"`{name}`" if name.startswith("ruff") else versions or name
 
 
 def _installed(folder: Path) -> dict[str, str]:
@@ -170,7 +203,7 @@ def _tools(folders: list[Path], args: argparse.Namespace, cache: Path) -> list[T
         Tool(OURS, [*ours, "--no-cache", *given], heard=True),
         Tool(CACHED, [*ours, *given], heard=True, warmed=True, environ=_own_cache(cache)),
         Tool("ruff check --select ALL", [*ruff, *given], environ=threads),
-        Tool("the same, --output-format concise", [*ruff, "-q", "--output-format", "concise", *given],
+        Tool("ruff check --select ALL --output-format concise", [*ruff, "-q", "--output-format", "concise", *given],
              environ=threads),
         Tool("flake8 with torchfix", [
             str(tools / "bin" / "flake8"), "--jobs", jobs, "--isolated", "--exclude", _TOO_DEEP, *given,
@@ -189,19 +222,24 @@ def _compare(title: str, folders: list[Path], environ: dict[str, str], args: arg
     )
     with tempfile.TemporaryDirectory() as cache:
         tools = _tools(folders, args, Path(cache))
-        for _ in range(args.runs):
-            for tool in tools:
-                if not tool.missing and not (tool.wall and tool.wall[0] > _SLOW):
-                    own = environ if tool.name in (OURS, CACHED) else dict(os.environ)
-                    if tool.warmed:
-                        tool.warmed = False
-                        _run(Tool(tool.name, tool.command, environ=tool.environ), own, args.limit)
-                    _run(tool, own, args.limit)
+        _alternate(tools, environ, args)
     print(
         "| | wall | processor | memory, all processes | wall, of ours | processor, of ours |\n|---|---|---|---|---|---|"
     )
     for tool in tools:
         print(_row(tool, tools[0]), flush=True)
+
+
+def _alternate(tools: list[Tool], environ: dict[str, str], args: argparse.Namespace) -> None:
+    """So many runs of each tool, every second round in the reverse order."""
+    for number in range(args.runs):
+        for tool in reversed(tools) if number % 2 else tools:
+            if not tool.missing and not (tool.wall and tool.wall[0] > _SLOW):
+                own = environ if tool.name in (OURS, CACHED) else dict(os.environ)
+                if tool.warmed:
+                    tool.warmed = False
+                    _run(Tool(tool.name, tool.command, environ=tool.environ), own, args.limit)
+                _run(tool, own, args.limit)
 
 
 def _row(tool: Tool, ours: Tool) -> str:

@@ -2,8 +2,9 @@
 
 A job trains on two nodes (namespaces of this machine, tests/e2e/nodes.py) under a watcher each. Blocks in which the
 helpers that hold the connections run alternate with blocks in which they are stopped; the steps of both are counted.
-Printed: the median ratio of the steps' durations with its 95 % interval, and what share of a core the helpers and the
-watchers took. Exit status 1 if the interval lies above 1.01, or if a helper took more than 0.1 % of a core.
+Printed: the median ratio of the steps' durations with its 95 % interval, and what share of a core the helpers, while
+they run, and the watchers took. Exit status 1 if the interval lies above 1.01, or if a helper took more than 0.1 % of a
+core.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.paired import interval, median
+from benchmarks import figures
+from benchmarks.figures import Figure, Unit
 from tests.e2e.job import STARTUP
 from tests.e2e.nodes import Nodes, nodes
 
@@ -28,7 +30,10 @@ MOST_RATIO, MOST_SHARE = 1.01, 0.001
 
 
 def main() -> int:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    return figures.tell(measure(figures.count(20)))
+
+
+def measure(pairs: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder, nodes(Path(folder), 2) as lab:
         seconds = 2 * BLOCK * pairs + 60.0
         lab.torchrun(PROGRAM, 1, arguments=[str(seconds), "--count", f"{folder}/steps"])
@@ -38,13 +43,14 @@ def main() -> int:
         before, began = [_spent(p) for p in (*helpers, *watchers)], time.monotonic()
         ratios = [_pair(Path(folder) / "steps", helpers, first=bool(number % 2)) for number in range(pairs)]
         spent = [_spent(p) - b for p, b in zip((*helpers, *watchers), before, strict=True)]
-        minutes = (time.monotonic() - began) / 60
-    low, high = interval([ratios])
-    shares = [one / minutes / 60 for one in spent]
-    print(f"a step beside a helper takes {median([ratios]):.4f} times as long; 95 % interval {low:.4f} to {high:.4f}")
-    print("share of a core: helpers " + ", ".join(f"{share:.4%}" for share in shares[: len(helpers)]), end="; ")
-    print("watchers " + ", ".join(f"{share:.2%}" for share in shares[len(helpers) :]))
-    return 0 if low < MOST_RATIO and max(shares[: len(helpers)]) < MOST_SHARE else 1
+        shares = [one / (time.monotonic() - began) for one in spent]
+    # the helpers are stopped half of the time
+    of_helpers, of_watchers = [2 * one for one in shares[: len(helpers)]], shares[len(helpers) :]
+    return [
+        figures.paired("a step beside a helper that holds the connection", [ratios], limit=MOST_RATIO),
+        figures.repeated("a helper's share, by node", of_helpers, Unit.SHARE, MOST_SHARE),
+        figures.repeated("a watcher's share, by node", of_watchers, Unit.SHARE),
+    ]
 
 
 def _helpers(lab: Nodes) -> list[psutil.Process]:

@@ -1,10 +1,13 @@
-"""What `watch` costs a training step: `python -m benchmarks.watch_overhead [LAUNCHES] [--tiny]`.
+"""What `watch` costs a training step: `python -m benchmarks.watch_overhead [LAUNCHES] [KIND...]`.
 
-Two gloo ranks take DDP steps of a small model, the one of PyTorch's MNIST example, under a real `ddpdoctor watch`.
-Blocks of steps with watch alternate with blocks without it, in the same processes, each pair in the reverse order of
-the previous one. "Without" means that torch's own functions replace the probe's hooks and that the supervisor is
-stopped. It prints the paired median ratio and its 95 % interval, which must be below 1.02; otherwise the exit status is
-1. `--tiny` uses four small linear layers instead: in a step of 3 ms the hooks have the largest share.
+Two gloo ranks take steps of a job (benchmarks/overhead_jobs.py) under a real `ddpdoctor watch`. Blocks of steps with
+watch alternate with blocks without it, in the same processes, each pair in the reverse order of the previous one.
+"Without" means that torch's own functions replace the probe's hooks and that the supervisor is stopped; that no hook
+writes anything then is checked. The heartbeat's thread stays (benchmarks/heartbeat_cost.py measures it).
+
+Figures: how many times as long a step takes, and how many times the processor time of the rank with all its threads. Of
+short steps also the microseconds of processor time that a step takes the rank's main thread more, and the same for the
+quickest tenth of each block's steps: other work on the machine empties the caches, and these it has disturbed least.
 
 Two separate jobs, one watched and one not, would show less: a process can be up to 10 % faster or slower than an
 identical one for its whole life (60 launches with the tiny model: 1.009, interval 0.987 to 1.022).
@@ -12,149 +15,163 @@ identical one for its whole life (60 launches with the tiny model: 1.009, interv
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-import signal
+import statistics
 import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from benchmarks.paired import interval, median
+from benchmarks import figures
+from benchmarks.figures import Figure, Unit
+from benchmarks.hooks_away import Watch
+from benchmarks.measured import ROOT
+from benchmarks.overhead_jobs import KINDS, Job, Kind
 
 #: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair
 BLOCK = 0.3
-RANKS, PAIRS, LIMIT = 2, 30, 1.02
+RANKS, PAIRS = 2, 30
+#: milliseconds of processor time of a step below which its own noise does not hide what the hooks take of it
+_SHORT = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a block of steps took: seconds of the clock, of the process's threads together, of its main thread."""
+
+    wall: float
+    process: float
+    thread: float
+    #: of the main thread, of one step: the mean of the quickest tenth
+    quick: float
 
 
 def main() -> int:
-    numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
-    launches = numbers[0] if numbers else 8
-    ratios: list[list[float]] = []
+    kinds = [KINDS[word] for word in sys.argv[1:] if word in KINDS] or list(KINDS.values())
+    return max(figures.tell(measure(kind, figures.count(2))) for kind in kinds)
+
+
+def measure(kind: Kind, launches: int) -> list[Figure]:
+    """The figures of one kind of job; PAIRS pairs in each launch."""
+    ratios: dict[str, list[list[float]]] = {"wall": [], "process": [], "hooks": [], "quick": []}
+    length = busy = 0.0
     for number in range(launches):
-        ratios.append(one_launch(sys.argv[1:]))
-        print(f"launch {number + 1} of {launches}: {median([ratios[-1]]):.4f}", file=sys.stderr)
-    low, high = interval(ratios)
-    print(f"a step under watch takes {median(ratios):.4f} times as long; 95 % interval {low:.4f} to {high:.4f}")
-    return 0 if high < LIMIT else 1
+        told = one_launch(kind.name)
+        for name in ratios:
+            ratios[name].append(told[name])
+        length, busy = told["length"]
+        print(f"{kind.name}, launch {number + 1} of {launches}: {length:.1f} ms a step", file=sys.stderr, flush=True)
+    what = f"{kind.about}; a step of {length:.0f} ms" if length >= 10 else f"{kind.about}; a step of {length:.1f} ms"
+    found = [
+        figures.paired(what, ratios["wall"], limit=kind.ratio),
+        figures.paired("its processor time", ratios["process"], limit=kind.ratio),
+    ]
+    if busy < _SHORT:
+        for name, which in (("hooks", "a step"), ("quick", "the quickest tenth of the steps")):
+            found.append(figures.paired(f"hooks of {which}", ratios[name], Unit.MICROSECONDS, kind.hooks))
+    return found
 
 
-def one_launch(options: list[str]) -> list[float]:
-    """The ratios, with watch to without, of the pairs of one job; it prints how long its steps are."""
+def one_launch(kind: str) -> dict[str, list[float]]:
+    """With watch as a multiple of without, of the pairs of one job; "length": milliseconds of a step and of
+    processor time for it."""
     watch = [sys.executable, "-m", "ddpdoctor", "watch", "--quiet", "--"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
     done = subprocess.run(
-        [*watch, *torchrun, __file__, "--rank", *options],
+        [*watch, *torchrun, "-m", "benchmarks.watch_overhead", "--rank", kind],
         # The rank loads the probe itself, once it has seen what torch is without.
         env={**os.environ, "OMP_NUM_THREADS": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    found: list[float] = json.loads(done.stdout)
+    found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def network(*, tiny: bool) -> tuple[Any, Any]:
-    """A network and a batch of 64 for it."""
-    import torch
-    from torch import nn
-
-    if tiny:
-        return nn.Sequential(*(nn.Linear(256, 256) for _ in range(4))), torch.randn(64, 256)
-    layers = [nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25)]
-    layers += [nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10)]
-    return nn.Sequential(*layers), torch.randn(64, 1, 28, 28)
-
-
-class Watch:
-    """Takes watch's hooks away from this process and puts them back, and stops and wakes the supervisor."""
-
-    def __init__(self) -> None:
-        import torch
-        from torch.autograd.variable import Variable
-        from torch.nn.parallel import DistributedDataParallel
-        from torch.optim import optimizer
-        from torch.utils.data import dataloader
-
-        reducer: Any = torch.distributed.Reducer
-        self._places: list[tuple[Any, str]] = [
-            (dataloader.DataLoader, "__iter__"),
-            (dataloader._BaseDataLoaderIter, "__next__"),
-            (DistributedDataParallel, "forward"),
-            (reducer, "_rebuild_buckets"),
-            (torch.autograd, "backward"),
-            (Variable, "_execution_engine"),
-        ]
-        self._after_step: dict[int, Any] = optimizer._global_optimizer_post_hooks
-        without, steps = self._now(), dict(self._after_step)
-        torch._import_device_backends()
-        self._states = {False: (without, steps), True: (self._now(), dict(self._after_step))}
-        if any(hooked is torchs for hooked, torchs in zip(self._states[True][0], without, strict=True)):
-            raise RuntimeError("the probe has left one of torch's functions as it was: this would compare equals")
-        self._supervisor = int(os.environ["_DDPDOCTOR_WATCH_PID"])
-
-    def _now(self) -> list[Any]:
-        return [vars(owner)[name] for owner, name in self._places]
-
-    def turn(self, *, on: bool) -> None:
-        functions, steps = self._states[on]
-        for (owner, name), function in zip(self._places, functions, strict=True):
-            setattr(owner, name, function)
-        self._after_step.clear()
-        self._after_step.update(steps)
-        os.kill(self._supervisor, signal.SIGCONT if on else signal.SIGSTOP)
-
-
-def rank() -> None:
+def rank(kind: str) -> None:
     """One rank: pairs of blocks of the same number of steps, with watch and without."""
+    watch = Watch()
     import torch
     import torch.distributed as dist
-    from torch.nn.parallel import DistributedDataParallel
-    from torch.utils.data import DataLoader, TensorDataset
 
-    watch = Watch()
     dist.init_process_group("gloo")
     torch.manual_seed(0)
-    net, batch = network(tiny="--tiny" in sys.argv)
-    model = DistributedDataParallel(net)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    samples = TensorDataset(batch[None])
-
-    def block(steps: int) -> float:
-        """Seconds of so many steps."""
-        loader = DataLoader(samples, sampler=[0] * steps, batch_size=1)
-        dist.barrier()
-        start = time.perf_counter()
-        for (row,) in loader:
-            optimizer.zero_grad()
-            model(row[0]).square().mean().backward()
-            optimizer.step()
-        return time.perf_counter() - start
-
+    job = KINDS[kind].make()
+    block = _blocks(job)
+    watch.turn(on=True)
     block(10)
-    pace = torch.tensor([max(1.0, BLOCK / block(10) * 10)])
-    dist.broadcast(pace, 0)
-    found: list[float] = []
+    watch.look()
     try:
-        for pair in range(PAIRS):
-            took: dict[bool, float] = {}
-            for on in (True, False) if pair % 2 else (False, True):
-                watch.turn(on=on)
-                took[on] = block(int(pace))
-            found.append(took[True] / took[False])
+        # what is compiled is compiled for both, and the pace is that of neither's first steps
+        watch.turn(on=False)
+        written = watch.revision()
+        block(5)
+        pace = torch.tensor([max(float(KINDS[kind].steps), BLOCK / block(5).wall * 5)])
+        if watch.revision() != written:
+            raise RuntimeError("a hook was not taken away: this would compare equals")
+        watch.turn(on=True)
+        block(5)
+        dist.broadcast(pace, 0)
+        pairs = [_pair(watch, lambda: block(int(pace)), first=bool(number % 2)) for number in range(PAIRS)]
     finally:
         watch.turn(on=True)
     if dist.get_rank() == 0:
-        print(f"{BLOCK / int(pace) * 1e3:.1f} ms a step", file=sys.stderr)
-        print(json.dumps(found))
+        print(json.dumps(_compared(pairs, int(pace))))
     dist.destroy_process_group()
     time.sleep(0.2)  # torch 2.13, gloo: a thread of its own may still let go of a Python object
 
 
+def _pair(watch: Watch, block: Callable[[], Spent], *, first: bool) -> tuple[Spent, Spent]:
+    """(with watch, without)."""
+    took: dict[bool, Spent] = {}
+    for on in (first, not first):
+        watch.turn(on=on)
+        written = watch.revision()
+        took[on] = block()
+        if (watch.revision() != written) != on:
+            raise RuntimeError("the hooks were not as they should be")
+    return took[True], took[False]
+
+
+def _blocks(job: Job) -> Callable[[int], Spent]:
+    import torch.distributed as dist
+
+    def block(steps: int) -> Spent:
+        dist.barrier()
+        before = time.perf_counter(), time.process_time(), time.thread_time()
+        ends = []
+        for batch in job.batches(steps):
+            job.step(batch)
+            ends.append(time.thread_time())
+        after = time.perf_counter(), time.process_time(), time.thread_time()
+        lengths = sorted(end - start for start, end in itertools.pairwise(ends))
+        quick = statistics.mean(lengths[: len(lengths) // 10 + 1])
+        wall, process, thread = (end - start for end, start in zip(after, before, strict=True))
+        return Spent(wall, process, thread, quick)
+
+    return block
+
+
+def _compared(pairs: list[tuple[Spent, Spent]], steps: int) -> dict[str, list[float]]:
+    columns = ([without.wall for _, without in pairs], [without.process for _, without in pairs])
+    spent = [statistics.median(column) / steps * 1e3 for column in columns]
+    return {
+        "wall": [watched.wall / without.wall for watched, without in pairs],
+        "process": [watched.process / without.process for watched, without in pairs],
+        "hooks": [(watched.thread - without.thread) / steps * 1e6 for watched, without in pairs],
+        "quick": [(watched.quick - without.quick) * 1e6 for watched, without in pairs],
+        "length": spent,
+    }
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--rank"]:
-        rank()
+        rank(sys.argv[2])
     else:
         sys.exit(main())

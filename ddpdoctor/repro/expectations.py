@@ -118,8 +118,13 @@ def _line(case: Case, report: Report) -> Check:
     return Check("line", expected, ", ".join(found) or "none", exact)
 
 
+def report_within(case: Case) -> float:
+    """Seconds from the last progress within which the report must be there."""
+    return PROVEN_WITHIN if case.deadlock is Deadlock.PROVEN else SUSPECTED_WITHIN + (case.stall_after or 0)
+
+
 def _in_time(case: Case, report: Report) -> Check:
-    limit = PROVEN_WITHIN if case.deadlock is Deadlock.PROVEN else SUSPECTED_WITHIN + (case.stall_after or 0)
+    limit = report_within(case)
     times = report.timeline
     expected = f"within {limit:.0f} s"
     if times.reported is None or times.last_progress is None:
