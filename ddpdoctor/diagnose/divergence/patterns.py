@@ -245,10 +245,12 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
 
 def _told(facts: Facts, compared: Comparison, *, behind: bool) -> Pattern:
     """Whether the odd ranks entered a branch of a library by what the job's own lines told it, and by nothing else: an
-    evaluation, whose batches say no more than those of the training."""
+    evaluation, whose batches say no more than those of the training. Or a branch of the job, in which they made a whole
+    step more."""
     points = () if behind else control_flow_diff.branch_points(facts, compared)
     entered = bool(points) and all(point.enters and point.sets for point in points)
-    return Pattern.EXTRA_CALL if entered else Pattern.UNCLEAR
+    once_more = compared.diff.inserted() and len(points) == 1 and points[0].enters
+    return Pattern.EXTRA_CALL if entered or once_more else Pattern.UNCLEAR
 
 
 def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:

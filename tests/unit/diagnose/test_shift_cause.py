@@ -42,6 +42,18 @@ def main():
             dist.all_reduce(loss)
 """
 
+AGAIN = """\
+def main():
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        if loss > spike:
+            loss = model(batch)
+            loss.backward()
+            optimizer.step()
+"""
+
 
 def step(forward: int) -> list[Act]:
     return [AT.next(2), AT.forward(forward), AT.backward(forward + 1), AT.update(forward + 2)]
@@ -65,6 +77,7 @@ def cause(doing: list[Doing], code: dict[str, str], begin: float = 0.0) -> Shift
         (FILTERED, step(6), [AT.next(2)], codes.SKIPPED_BATCH, 5),
         (CAUGHT, step(5), [AT.next(2)], codes.SWALLOWED_EXCEPTION, 8),
         (LOGGED, step(3), [*step(3), AT.all("all_reduce", 7)], codes.LOCAL_STOP_DECISION, 6),
+        (AGAIN, step(3), [*step(3), *step(7)[1:]], codes.LOCAL_STOP_DECISION, 6),
     ],
 )
 def test_the_line_at_which_the_ranks_parted(
