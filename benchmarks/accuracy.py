@@ -21,7 +21,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import accuracy_page, first_runs, healthy, ledger, measured
+from benchmarks import accuracy_page, desync_runs, first_runs, healthy, ledger, measured
 from benchmarks.accuracy_page import AS_IT_IS, CURED, Trial
 from benchmarks.healthy import HealthyRun
 from benchmarks.ledger import Ledger, Task
@@ -48,7 +48,7 @@ def main() -> int:
             [task for task in _tasks(args.rounds, args.seeds, trials, quiet) if args.only in task.key], args.jobs
         )
     reasons = accuracy_page.read_reasons()
-    text = accuracy_page.page(trials.results, quiet.results, reasons, _machine(), first_runs.sets())
+    text = accuracy_page.page(trials.results, quiet.results, reasons, _machine(), first_runs.sets(), desync_runs.sets())
     PAGE.write_text(text, encoding="utf-8")
     wrong = accuracy_page.gravely_wrong([*trials.results, *quiet.results])
     print(f"{PAGE.relative_to(ROOT)}: {len(trials.results) + len(quiet.results)} runs, {len(wrong)} gravely wrong")

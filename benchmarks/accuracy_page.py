@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks.desync_runs import ASKED, DesyncRun, in_words
 from benchmarks.first_runs import FirstRun
 from benchmarks.healthy import HealthyRun
 
@@ -106,8 +107,10 @@ def page(
     reasons: Mapping[str, Mapping[str, str]],
     machine: str = "",
     unseen: Mapping[str, list[FirstRun]] | None = None,
+    silent: Mapping[str, list[DesyncRun]] | None = None,
 ) -> str:
-    """The whole page, in Markdown. `machine` is a line on where the runs were made; `unseen`: first runs by set."""
+    """The whole page, in Markdown. `machine` is a line on where the runs were made; `unseen`, `silent`: first runs by
+    set, the latter of programs with a silent phase."""
     hangs = [trial for trial in trials if trial.hangs]
     cured = [trial for trial in trials if not trial.hangs]
     misses = [*_misses(trials, reasons), *_alarms(healthy)]
@@ -120,6 +123,7 @@ def page(
         *("## Misses", ""),
         *(misses or ["None."]),
         *(_first_runs(unseen) if unseen else ()),
+        *(_silent_phases(silent) if silent else ()),
     ]
     return "\n".join(lines) + "\n"
 
@@ -289,6 +293,38 @@ def _in_first_run(name: str, run: FirstRun) -> str:
     sure = "**wrongly certain**; " if run.wrongly_certain else ""
     said = " ".join(filter(None, (run.outcome, run.code, run.confidence, str(list(run.culprits)), run.place)))
     return f"- {name}/{run.name} ({run.framework}): {sure}expected {run.expected}, said {said}"
+
+
+def _silent_phases(silent: Mapping[str, list[DesyncRun]]) -> Iterator[str]:
+    yield from (
+        "",
+        "## First runs of programs with a silent phase",
+        "",
+        "In these a rank departs from the others in the middle, all go on, and the job hangs much later, at the end of",
+        "a phase ([before anything hangs](watch.md#before-anything-hangs)). Written and committed like the programs",
+        "above, and run once (`python -m benchmarks.desync_runs`). *told*: a warning came while all moved; *prompt*:",
+        "within 3 s of the departure; *same*: the hang's diagnosis blames the same ranks.",
+        "",
+        "| set | commit | broken | told | prompt | culprits | line | same | healthy | silent | invalid |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    )
+    for name, runs in sorted(silent.items()):
+        valid = [run for run in runs if not run.invalid]
+        broken, healthy = ([run for run in valid if run.healthy is is_healthy] for is_healthy in (False, True))
+        right = [str(sum(what in run.right for run in broken)) for what in ASKED]
+        quiet = sum("silent" in run.right for run in healthy)
+        commits = ", ".join(sorted({run.commit for run in runs}))
+        yield (
+            f"| {name} | {commits} | {len(broken)} | {' | '.join(right)} | {len(healthy)} | {quiet} | "
+            f"{len(runs) - len(valid)} |"
+        )
+    yield from ("", "What was not right:", "")
+    for name, runs in sorted(silent.items()):
+        yield from (f"- {name}/{run.name} ({run.framework}): {in_words(run)}" for run in runs if not _as_asked(run))
+
+
+def _as_asked(run: DesyncRun) -> bool:
+    return bool(run.invalid) or set(run.right) >= ({"silent"} if run.healthy else set(ASKED))
 
 
 def _wrong_answer(trial: Trial) -> bool:

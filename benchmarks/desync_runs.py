@@ -116,18 +116,24 @@ def results(file: Path) -> list[DesyncRun]:
     return [DesyncRun(**{**one, "right": tuple(one["right"]), "culprits": tuple(one["culprits"])}) for one in loaded]
 
 
+def sets() -> dict[str, list[DesyncRun]]:
+    """The results of every set that was run."""
+    return {file.parent.name: results(file) for file in sorted(first_runs.SETS.glob(f"*/{RESULTS}"))}
+
+
 def summary(runs: Sequence[DesyncRun]) -> str:
     valid = [one for one in runs if not one.invalid]
     broken = [one for one in valid if not one.healthy]
     healthy = [one for one in valid if one.healthy]
-    words = (f"{what} {sum(what in one.right for one in broken)}" for what in _ASKED)
+    words = (f"{what} {sum(what in one.right for one in broken)}" for what in ASKED)
     return (
         f"{len(broken)} with a silent phase: {', '.join(words)}; {len(healthy)} healthy: silent "
         f"{sum('silent' in one.right for one in healthy)}; invalid {len(runs) - len(valid)}"
     )
 
 
-_ASKED = ("told", "prompt", "culprits", "line", "same")
+#: what is asked of a program with a silent phase
+ASKED = ("told", "prompt", "culprits", "line", "same")
 
 
 def main() -> int:

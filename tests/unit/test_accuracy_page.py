@@ -7,6 +7,7 @@ import json
 
 from benchmarks import accuracy_page
 from benchmarks.accuracy_page import AS_IT_IS, CURED, Trial, page
+from benchmarks.desync_runs import ASKED, DesyncRun
 from benchmarks.healthy import HealthyRun, Said
 
 RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
@@ -77,3 +78,14 @@ def test_the_page_says_what_was_measured() -> None:
     quiet = dataclasses.replace(QUIET, commit="abc1234")
     assert "Commit abc1234.\n" in page([dataclasses.replace(RIGHT, commit="abc1234")], [quiet], {})
     assert "Commit" not in page([RIGHT], [QUIET], {})
+
+
+def test_programs_with_a_silent_phase_have_a_table_and_their_misses() -> None:
+    told = DesyncRun("a", "torch", 3, "desync [1]", ASKED, "DD207", "likely", (1,), "train.py:7", 0.5, "hang DD207 [1]")
+    late = dataclasses.replace(told, name="b", right=tuple(what for what in ASKED if what != "prompt"), after=9.0)
+    quiet = dataclasses.replace(told, name="c", expected="healthy []", right=("silent",), after=None)
+    text = page([RIGHT], [], {}, silent={"desync_9": [told, late, quiet]})
+    assert "| desync_9 |  | 2 | 2 | 1 | 2 | 2 | 2 | 1 | 1 | 0 |" in text
+    assert "- desync_9/b (torch): right: told, culprits, line, same;" in text
+    assert "desync_9/a" not in text
+    assert "desync_9/c" not in text
