@@ -20,15 +20,18 @@ class DecodeError(ValueError):
 
 
 def encode(value: object) -> Any:
-    """Convert a model value to JSON values. A RankSet becomes a list of ranks, an Enum its value."""
+    """Convert a model value to JSON values. A RankSet becomes a list of ranks, an Enum its value, a set a sorted list;
+    what a type works out of its other fields is left out."""
     if isinstance(value, RankSet):
         return list(value.members)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(k): encode(v) for k, v in value.items()}
+        return {str(encode(k)): encode(v) for k, v in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(map(encode, value))
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     return value
@@ -65,14 +68,25 @@ def _decode_generic(kind: Any, value: Any, path: str) -> Any:
             return None
         (inner,) = (a for a in arguments if a is not type(None))
         return _decode(inner, value, path)
-    if origin is tuple:
+    if origin in (tuple, frozenset):
         items = _expect(list, value, path)
-        return tuple(_decode(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(items))
+        return origin(_decode(arguments[0], v, f"{path}[{i}]") for i, v in enumerate(items))
     if origin is not None and issubclass(origin, Mapping):
-        return {k: _decode(arguments[1], v, f"{path}.{k}") for k, v in _expect(dict, value, path).items()}
+        items = _expect(dict, value, path).items()
+        return {_key(arguments[0], k, path): _decode(arguments[1], v, f"{path}.{k}") for k, v in items}
     if kind is float:
         return float(_expect((int, float), value, path))
     return _expect(kind, value, path)
+
+
+def _key(kind: Any, text: str, path: str) -> Any:
+    """A key of a mapping; JSON has texts only, and some of ours are numbers."""
+    if getattr(kind, "__supertype__", kind) is not int:
+        return _decode(kind, text, path)
+    try:
+        return int(text)
+    except ValueError:
+        raise DecodeError(f"{path}: {text!r} is not a number") from None
 
 
 def _decode_dataclass(kind: Any, value: Any, path: str) -> Any:
@@ -80,6 +94,8 @@ def _decode_dataclass(kind: Any, value: Any, path: str) -> Any:
     hints = _hints(kind)
     known: dict[str, Any] = {}
     for field in dataclasses.fields(kind):
+        if not field.init:
+            continue
         if field.name in value:
             known[field.name] = _decode(hints[field.name], value[field.name], f"{path}.{field.name}")
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
