@@ -75,7 +75,7 @@ class Figure:
 
     def __str__(self) -> str:
         limit = "" if self.held is None else f"; limit {self.unit.write(self.limit or 0.0)}: {self.held.value}"
-        return f"{self.what}: {self.measured}, {self.around} ({self.repetitions}){limit}"
+        return f"{self.what}: {self.measured}{', ' * bool(self.around)}{self.around} ({self.repetitions}){limit}"
 
     @property
     def measured(self) -> str:
@@ -83,7 +83,9 @@ class Figure:
 
     @property
     def around(self) -> str:
-        """The spread in words."""
+        """The spread in words, "" of a single run."""
+        if self.low == self.high:
+            return ""
         return f"{self.unit.write(self.low)} to {self.unit.write(self.high)} ({self.spread})"
 
 

@@ -52,7 +52,7 @@ def _limits(rows: Iterable[Row]) -> str:
 
 
 def _in_words(one: Figure) -> str:
-    return f"{one.what}: {one.measured}, {one.around}; limit {one.unit.write(one.limit or 0.0)}"
+    return f"{one.what}: {one.measured}{', ' * bool(one.around)}{one.around}; limit {one.unit.write(one.limit or 0.0)}"
 
 
 def _section(section: Section, rows: Mapping[str, Sequence[Row]]) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ddpdoctor.probe.transparent_hooks import MARK
+from ddpdoctor.probe.transparent_hooks import MARK, impersonate
 
 #: modules in which hooks are looked for; those of the launcher's side (subprocess, os) are not on a step's way
 _WHERE = ("torch", "multiprocessing")
@@ -33,6 +35,10 @@ class Watch:
         self._states = {False: without, True: (Variable._execution_engine, dict(self._after_step))}
         if self._states[True][0] is without[0] or len(self._states[True][1]) == len(without[1]):
             raise RuntimeError("the probe is not in this process: this would compare equals")
+        #: seconds inside of hooks, once `measure_inside` was called
+        self.inside = 0.0
+        #: of each hook on the stack, the seconds that its clock stood still
+        self._stood: list[float] = []
         self._supervisor = int(os.environ.get("_DDPDOCTOR_WATCH_PID", "0"))
 
     def look(self) -> None:
@@ -49,6 +55,47 @@ class Watch:
         self._after_step.update(steps)
         if self._supervisor:
             os.kill(self._supervisor, signal.SIGCONT if on else signal.SIGSTOP)
+
+    def measure_inside(self) -> None:
+        """From now on the hooks are in place for good, and add what they take to `inside`."""
+        timed = {id(hook): self._timed(hook, torchs) for _, _, hook, torchs in self._unlike()}
+        for owner, name, hook, _ in self._places:
+            setattr(owner, name, timed[id(hook)])
+        self._after_step.update({key: self._counted(hook) for key, hook in self._states[True][1].items()})
+
+    def _unlike(self) -> list[tuple[Any, str, Any, Any]]:
+        """One place of each hook: several modules have the same function under its name."""
+        return list({id(place[2]): place for place in self._places}.values())
+
+    def _timed(self, hook: FunctionType, torchs: Callable[..., Any]) -> Callable[..., Any]:
+        """The hook with a clock around it; the clock stands still while what it stands for runs."""
+        cells = dict(zip(hook.__code__.co_freevars, hook.__closure__ or (), strict=True))
+        cell = next((one for one in cells.values() if one.cell_contents is torchs), None)
+        if cell is None:
+            return hook
+        cell.cell_contents = self._stopped(torchs)
+        return impersonate(self._counted(hook), hook)
+
+    def _counted(self, hook: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            began = time.perf_counter()
+            self._stood.append(0.0)
+            try:
+                return hook(*args, **kwargs)
+            finally:
+                self.inside += time.perf_counter() - began - self._stood.pop()
+
+        return counted
+
+    def _stopped(self, torchs: Callable[..., Any]) -> Callable[..., Any]:
+        def stopped(*args: Any, **kwargs: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return torchs(*args, **kwargs)
+            finally:
+                self._stood[-1] += time.perf_counter() - began
+
+        return impersonate(stopped, torchs)
 
     def revision(self) -> int:
         """How often the hooks have written to this rank's page."""

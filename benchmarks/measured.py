@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(ddpdoctor.__file__).parent
 #: a result counts as long as nothing has changed in these
 ENGINE = ("probe", "collect", "observe", "diagnose")
+#: what takes part in a measurement; results that are kept beside the programs do not
+MEASURED = ("ddpdoctor", "fixtures", "tests/e2e", "benchmarks", ":!benchmarks/*.jsonl")
 
 
 def engine() -> str:
@@ -31,11 +33,14 @@ def digest(folders: tuple[str, ...]) -> str:
 
 @functools.cache
 def commit() -> str:
-    """The commit that is measured, with a `+` if something was changed since; "" outside of a checkout."""
+    """The commit that is measured, with a `+` if what runs was changed since; "" outside of a checkout."""
     try:
-        told = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        told = _git("describe", "--always")
+        changed = _git("diff-index", "--quiet", "HEAD", "--", *MEASURED).returncode
     except OSError:
         return ""
-    return told.stdout.strip()
+    return told.stdout.strip() + "+" * bool(told.stdout and changed)
+
+
+def _git(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)

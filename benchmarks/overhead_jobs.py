@@ -26,10 +26,12 @@ class Kind:
     make: Callable[[], Job]
     #: the most that a step may take under watch, in steps without; None where none is promised
     ratio: float | None = None
-    #: the most microseconds of a rank's main thread that hooks may take of a step
-    hooks: float | None = None
+    #: the most microseconds that hooks may take of a step; None where calls of the program make it many
+    hooks: float | None = 25.0
     #: the fewest steps of a block
     steps: int = 2
+    #: whether the time inside of hooks is measured, too: dynamo would see the clock
+    inside: bool = True
 
 
 def tiny() -> Job:
@@ -145,8 +147,8 @@ def resnet() -> Job:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("tiny", "tiny steps: four linear layers of 256, DDP", tiny, hooks=25.0, steps=40),
-        Kind("collectives", "32 small `all_reduce` a step, called by the program", collectives, steps=20),
+        Kind("tiny", "tiny steps: four linear layers of 256, DDP", tiny, steps=40),
+        Kind("collectives", "32 small `all_reduce` a step, called by the program", collectives, hooks=None, steps=20),
         Kind(
             "loader",
             "loader-heavy: a small step, two data workers for each rank, which each block starts",
@@ -154,8 +156,8 @@ KINDS = {
             steps=40,
         ),
         Kind("mnist", "the network of PyTorch's MNIST example, 64 images, DDP", mnist, ratio=1.01),
-        Kind("fsdp2", "FSDP2: six blocks, sharded one by one", fsdp2, steps=10),
-        Kind("compile", "`torch.compile` around DDP, eight blocks", compiled, steps=20),
+        Kind("fsdp2", "FSDP2: six blocks, sharded one by one", fsdp2, hooks=None, steps=10),
+        Kind("compile", "`torch.compile` around DDP, eight blocks", compiled, steps=20, inside=False),
         Kind("resnet", "a small ResNet, DDP", resnet, ratio=1.01),
         Kind("transformer", "a transformer of six blocks, DDP", transformer, ratio=1.01),
     )

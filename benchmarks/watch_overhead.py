@@ -6,8 +6,9 @@ watch alternate with blocks without it, in the same processes, each pair in the 
 writes anything then is checked. The heartbeat's thread stays (benchmarks/heartbeat_cost.py measures it).
 
 Figures: how many times as long a step takes, and how many times the processor time of the rank with all its threads. Of
-short steps also the microseconds of processor time that a step takes the rank's main thread more, and the same for the
-quickest tenth of each block's steps: other work on the machine empties the caches, and these it has disturbed least.
+short steps also the microseconds of processor time that a step takes the rank's main thread more. Last, in steps with
+the hooks alone, the microseconds inside of them, with a clock around each that stands still while torch's own function
+runs: this sees nothing but the hooks themselves, and decides where other work on the machine hides them in the others.
 
 Two separate jobs, one watched and one not, would show less: a process can be up to 10 % faster or slower than an
 identical one for its whole life (60 launches with the tiny model: 1.009, interval 0.987 to 1.022).
@@ -15,9 +16,9 @@ identical one for its whole life (60 launches with the tiny model: 1.009, interv
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -34,6 +35,8 @@ from benchmarks.overhead_jobs import KINDS, Job, Kind
 #: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair
 BLOCK = 0.3
 RANKS, PAIRS = 2, 30
+#: steps in which the time inside of hooks is measured
+INSIDE = 101
 #: milliseconds of processor time of a step below which its own noise does not hide what the hooks take of it
 _SHORT = 20.0
 
@@ -45,8 +48,6 @@ class Spent:
     wall: float
     process: float
     thread: float
-    #: of the main thread, of one step: the mean of the quickest tenth
-    quick: float
 
 
 def main() -> int:
@@ -56,7 +57,7 @@ def main() -> int:
 
 def measure(kind: Kind, launches: int) -> list[Figure]:
     """The figures of one kind of job; PAIRS pairs in each launch."""
-    ratios: dict[str, list[list[float]]] = {"wall": [], "process": [], "hooks": [], "quick": []}
+    ratios: dict[str, list[list[float]]] = {"wall": [], "process": [], "added": [], "inside": [], "share": []}
     length = busy = 0.0
     for number in range(launches):
         told = one_launch(kind.name)
@@ -70,8 +71,15 @@ def measure(kind: Kind, launches: int) -> list[Figure]:
         figures.paired("its processor time", ratios["process"], limit=kind.ratio),
     ]
     if busy < _SHORT:
-        for name, which in (("hooks", "a step"), ("quick", "the quickest tenth of the steps")):
-            found.append(figures.paired(f"hooks of {which}", ratios[name], Unit.MICROSECONDS, kind.hooks))
+        found.append(figures.paired("added to its main thread's processor time", ratios["added"], Unit.MICROSECONDS))
+    if kind.inside:
+        inside = [*ratios["inside"]]
+        found += [
+            figures.paired("inside of hooks", inside, Unit.MICROSECONDS, kind.hooks, each="steps"),
+            figures.paired(
+                "its processor time by the time inside of hooks", ratios["share"], limit=kind.ratio, each="steps"
+            ),
+        ]
     return found
 
 
@@ -80,7 +88,7 @@ def one_launch(kind: str) -> dict[str, list[float]]:
     processor time for it."""
     watch = [sys.executable, "-m", "ddpdoctor", "watch", "--quiet", "--"]
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(RANKS)]
-    done = subprocess.run(
+    process = subprocess.Popen(
         [*watch, *torchrun, "-m", "benchmarks.watch_overhead", "--rank", kind],
         # The rank loads the probe itself, once it has seen what torch is without.
         env={**os.environ, "OMP_NUM_THREADS": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"},
@@ -88,9 +96,15 @@ def one_launch(kind: str) -> dict[str, list[float]]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
-        check=True,
     )
-    found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    try:
+        said, _ = process.communicate()
+    finally:
+        # a rank that was ended may have left it stopped
+        process.send_signal(signal.SIGCONT)
+    if process.returncode:
+        raise RuntimeError(f"the job ended with status {process.returncode}")
+    found: dict[str, list[float]] = json.loads(said.splitlines()[-1])
     return found
 
 
@@ -121,8 +135,9 @@ def rank(kind: str) -> None:
         pairs = [_pair(watch, lambda: block(int(pace)), first=bool(number % 2)) for number in range(PAIRS)]
     finally:
         watch.turn(on=True)
+    steps = _inside(watch, job) if KINDS[kind].inside else []
     if dist.get_rank() == 0:
-        print(json.dumps(_compared(pairs, int(pace))))
+        print(json.dumps({**_compared(pairs, int(pace)), **_of_steps(steps)}))
     dist.destroy_process_group()
     time.sleep(0.2)  # torch 2.13, gloo: a thread of its own may still let go of a Python object
 
@@ -145,17 +160,32 @@ def _blocks(job: Job) -> Callable[[int], Spent]:
     def block(steps: int) -> Spent:
         dist.barrier()
         before = time.perf_counter(), time.process_time(), time.thread_time()
-        ends = []
         for batch in job.batches(steps):
             job.step(batch)
-            ends.append(time.thread_time())
         after = time.perf_counter(), time.process_time(), time.thread_time()
-        lengths = sorted(end - start for start, end in itertools.pairwise(ends))
-        quick = statistics.mean(lengths[: len(lengths) // 10 + 1])
-        wall, process, thread = (end - start for end, start in zip(after, before, strict=True))
-        return Spent(wall, process, thread, quick)
+        return Spent(*(end - start for end, start in zip(after, before, strict=True)))
 
     return block
+
+
+def _inside(watch: Watch, job: Job) -> list[tuple[float, float]]:
+    """Of each of some steps, a batch included: seconds inside of hooks, and of the main thread's processor time."""
+    watch.measure_inside()
+    found = []
+    before, began = watch.inside, time.thread_time()
+    for batch in job.batches(INSIDE):
+        job.step(batch)
+        now = time.thread_time()
+        found.append((watch.inside - before, now - began))
+        before, began = watch.inside, now
+    return found[1:]
+
+
+def _of_steps(steps: list[tuple[float, float]]) -> dict[str, list[float]]:
+    return {
+        "inside": [hooks * 1e6 for hooks, _ in steps],
+        "share": [step / (step - hooks) for hooks, step in steps],
+    }
 
 
 def _compared(pairs: list[tuple[Spent, Spent]], steps: int) -> dict[str, list[float]]:
@@ -164,8 +194,7 @@ def _compared(pairs: list[tuple[Spent, Spent]], steps: int) -> dict[str, list[fl
     return {
         "wall": [watched.wall / without.wall for watched, without in pairs],
         "process": [watched.process / without.process for watched, without in pairs],
-        "hooks": [(watched.thread - without.thread) / steps * 1e6 for watched, without in pairs],
-        "quick": [(watched.quick - without.quick) * 1e6 for watched, without in pairs],
+        "added": [(watched.thread - without.thread) / steps * 1e6 for watched, without in pairs],
         "length": spent,
     }
 
