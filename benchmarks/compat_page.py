@@ -24,8 +24,9 @@ same for every version. Nothing here is derived: what was not run says so.
 """
 LEGEND = """\
 *yes*: all as expected. *suspected*: right outcome, code, culprits and line, but the deadlock is not proven, so it is
-told later: after so many seconds without progress. *late*: proven, and later than promised. *not in it*: this torch
-has not what the program imports. Everything else that differs is named.
+told later: after so many seconds without progress. *late*: as expected, and later than promised. *untimed*: no
+progress was seen from which the time could be taken. *not in it*: this torch has not what the program imports.
+Everything else that differs is named.
 """
 
 
@@ -127,6 +128,8 @@ def cell(row: Row) -> str:
         return f"**wrong**: {row.code or 'nothing'}"
     if not row.missed:
         return "yes"
+    if set(row.missed) == {"time"} and row.silence is None:
+        return "yes, untimed"
     after = f", {row.silence:.0f} s" if row.silence is not None else ""
     if set(row.missed) <= LESS:
         return f"{row.deadlock if 'deadlock' in row.missed else 'late'}{after}"

@@ -117,7 +117,10 @@ def parse(data: bytes) -> Recorder:
     entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
     if not isinstance(entries, list):
         raise ValueError("not a flight recorder dump")
-    read = [_entry(e) for e in entries if isinstance(e, dict) and not e.get("is_p2p")]
+    try:
+        read = [_entry(e) for e in entries if isinstance(e, dict) and not e.get("is_p2p")]
+    except OverflowError:  # `1e999` is infinity
+        raise ValueError("not a flight recorder dump: an infinite number") from None
     return Recorder(version=str(loaded.get("version", "")), entries=tuple(read))
 
 

@@ -133,5 +133,9 @@ class Evidence:
         """Ranks of which anything is known."""
         return RankSet.of(r.rank for r in self.ranks)
 
+    def without_history(self) -> RankSet:
+        """Ranks that were seen and whose page was not: what they did before is not known."""
+        return RankSet.of(rank.rank for rank in self.ranks if rank.page is None)
+
     def unseen(self) -> RankSet:
         return RankSet.of(range(self.world_size)) - self.seen()

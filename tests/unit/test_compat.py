@@ -62,6 +62,12 @@ def test_there_are_twelve_jobs_and_their_fixtures_need_nothing_but_torch() -> No
         (dataclasses.replace(UNPROVEN, silence=None), "suspected", True, False),
         (dataclasses.replace(UNPROVEN, gaps=()), "suspected, 31 s", True, True),
         (dataclasses.replace(WELL, missed={"time": ("within 6 s", "7.0 s")}, silence=7.0), "late, 7 s", True, False),
+        (
+            dataclasses.replace(WELL, missed={"time": ("within 6 s", "not said")}, silence=None),
+            "yes, untimed",
+            True,
+            False,
+        ),
         (OTHER, "code: DD299", True, False),
         (dataclasses.replace(OTHER, wrongly_certain=True), "**wrong**: DD299", True, True),
         (LACKING, "not in it", False, False),

@@ -140,6 +140,9 @@ def _divergences(facts: Facts) -> Iterator[Divergence]:
             # a rank with an exception under way took no branch, even if a branch leads to the same place
             if any(one.rank in divergence.culprits and not one.victim for one in facts.masked):
                 divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.LIKELY))
+            # the ranks without a history may belong to either side, and make the smaller one the larger
+            if abs(len(split.odd) - len(split.reference)) <= len(facts.evidence.without_history()) > 0:
+                divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.LIKELY))
             if _others_wait_for_finished(facts, divergence.culprits):
                 divergence = dataclasses.replace(divergence, cap=weaker(divergence.cap, Confidence.POSSIBLE))
             yield divergence

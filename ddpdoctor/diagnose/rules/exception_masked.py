@@ -177,7 +177,9 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
         return Confidence.LIKELY
     stuck = first.rank in facts.graph.waits and first.rank in facts.graph.stuck
     parted = stuck and bool(blamed) and all(culprits == own for culprits in blamed) and _went_no_further(facts, first)
-    return Confidence.CERTAIN if len(facts.masked) == 1 and (over or parted) else Confidence.LIKELY
+    # a rank without a page may have raised earlier
+    alone = len(facts.masked) == 1 and not facts.evidence.without_history()
+    return Confidence.CERTAIN if alone and (over or parted) else Confidence.LIKELY
 
 
 def _failed_together(facts: Facts, told: tuple[Divergence, ...]) -> bool:

@@ -38,6 +38,7 @@ from ddpdoctor.diagnose.digest.outcome import cap_of_death, weaker
 from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.processes import JobEnd
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
@@ -202,7 +203,8 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
     site = failures.failure_site(seen, first)
     others = RankSet.of(facts.states) - culprit
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
-    sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and _raised_known(facts)
+    known = _raised_known(facts) and _end_known(seen)
+    sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and known
     cap = cap_of_death(first, parted=seen.page is None or bool(patterns.divergences(facts)))
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, cap)
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
@@ -251,6 +253,11 @@ def _together(facts: Facts, first: Failure) -> bool:
 def _raised_known(facts: Facts) -> bool:
     """Every rank that failed has left its page, so none can have raised earlier unnoticed."""
     return all(facts.rank(failure.rank).page is not None for failure in facts.failures)
+
+
+def _end_known(seen: RankEvidence) -> bool:
+    """Whether it was seen to end: with neither an exit nor a process it may be alive, and held up on its way out."""
+    return seen.page is None or seen.exit is not None or seen.process is not None
 
 
 def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:

@@ -107,7 +107,9 @@ def test_no_socket_and_one_that_nobody_serves(folder: Path) -> None:
     assert "ConnectionRefusedError" in refused.reason
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b'{"entries": 3}', b"\xff", b"null"])
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b'{"entries": 3}', b"\xff", b"null", b'{"entries": [{"time_created_ns": 1e999}]}']
+)
 def test_what_is_no_dump(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         flight_recorder.parse(data)

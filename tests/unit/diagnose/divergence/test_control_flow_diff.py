@@ -11,6 +11,7 @@ from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
+from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import Act, At, Doing, job, raised
@@ -499,6 +500,17 @@ def test_a_call_that_only_an_exception_leads_past(head: str) -> None:
         assert ways(evidence) == [(BranchKind.EXCEPTION, "except OSError as error", "")]
         found = examine(evidence).diagnoses[0]
         assert (found.code, found.confidence.value, found.culprits.members) == ("DD208", "certain", (1,))
+
+
+@pytest.mark.parametrize("blind", [0, 2])
+def test_of_two_histories_neither_is_the_majority_where_a_third_is_not_seen(blind: int) -> None:
+    loop, backward, call = lines(SAVING, "next", "backward", "call")
+    epoch = [AT.next(loop), AT.forward(backward), AT.backward(backward), AT.stop(loop)]
+    barrier = AT.all("barrier", call, function="save")
+    evidence = parted(SAVING, [*epoch, barrier, *epoch, *epoch[:3]], [*epoch, barrier, *epoch, barrier])
+    ranks = tuple(replace(seen, page=None) if seen.rank == blind else seen for seen in evidence.ranks)
+    found = examine(replace(evidence, ranks=ranks)).diagnoses
+    assert {one.confidence for one in found} == {Confidence.LIKELY}
 
 
 def test_a_condition_beside_the_exception_is_not_excluded() -> None:

@@ -125,6 +125,14 @@ def test_exceptions_are_told_in_the_order_of_their_times() -> None:
     assert "Rank 1 raised KeyError 1.0 s later." in masked.why
 
 
+@pytest.mark.parametrize("blind", [1, 2])
+def test_a_rank_without_a_page_may_have_raised_before(blind: int) -> None:
+    evidence = failing(3, 2, 1)
+    ranks = tuple(replace(seen, page=None) if seen.rank == blind else seen for seen in evidence.ranks)
+    masked = next(one for one in examine(replace(evidence, ranks=ranks)).diagnoses if one.code == "DD253")
+    assert (masked.culprits.members, masked.confidence) == ((3 - blind,), Confidence.LIKELY)
+
+
 def test_a_failure_behind_the_failure_of_a_finally() -> None:
     # GIVEN a `finally:` whose own barrier failed, because the peers had gone
     first = raised("KeyError", "x", 60.0, AT.line(11))

@@ -55,8 +55,13 @@ def test_loader_that_raised_and_is_still_handled_is_no_skipped_batch() -> None:
     failed = Act(EventKind.NEXT_RAISED, AT.line(2))
     error = raised("OSError", "truncated", 80.0, AT.line(2))
     odd = Doing([*batch, failed, AT.all("barrier", 15)], raised=error)
-    found = verdict(ROBUST, one_odd(odd, Doing([*batch * 2])))
-    assert found.code == "DD253"
+    ranks = one_odd(odd, Doing([*batch * 2]))
+    assert verdict(ROBUST, ranks).code == "DD253"
+    # AND where neither its process nor its exit was seen, nobody knows that it ended
+    evidence = job(ranks, code={AT.file: ROBUST})
+    blind = replace(evidence, ranks=tuple(replace(seen, process=None) for seen in evidence.ranks))
+    unseen = examine(blind).diagnoses[0]
+    assert (unseen.code, unseen.confidence) == ("DD251", Confidence.LIKELY)
 
 
 RETRY = """\
