@@ -7,6 +7,9 @@ DOCS_INSTALLED := $(VENV)/.docs-installed
 # the frameworks have an environment of their own: 2 GB that nothing else needs
 FRAMEWORKS_VENV ?= .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS_VENV)/.installed
+# and so have the tools that ours are measured beside
+PEERS_VENV ?= .venv-peers
+PEERS_INSTALLED := $(PEERS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-part test-ends test-nodes test-gpu fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
 	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat clean
@@ -26,7 +29,7 @@ help:
 	@echo "make check      ruff (lint, format) and mypy --strict"
 	@echo "make format     let ruff format and mend what it can"
 	@echo "make docs       write the pages that are made from the program, and build all as a site in build/site"
-	@echo "make bench      what watching costs"
+	@echo "make bench      every figure of docs/benchmarks.md (an hour; goes on where it was broken off; ARGS=\"--quick\", ARGS=overhead)"
 	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
 	@echo "make lint-history REPOS=DIR  how many faults from public histories lint finds, in the clones in DIR"
 	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
@@ -127,8 +130,15 @@ $(DOCS_INSTALLED): $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt -e '.[docs]'
 	@touch $@
 
-bench: env
-	$(BIN)/python -m benchmarks
+# one of them: make bench ARGS=overhead/tiny; to see that all works: make bench ARGS=--quick
+bench: env $(PEERS_INSTALLED)
+	DDPDOCTOR_PEERS=$(abspath $(PEERS_VENV)) $(BIN)/python -m benchmarks $(ARGS)
+
+$(PEERS_INSTALLED):
+	@echo "==> environment in $(PEERS_VENV)"
+	@test -x $(PEERS_VENV)/bin/python || $(PYTHON) -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install --disable-pip-version-check -q flake8 torchfix pylint tabulate
+	@touch $@
 
 bench-dumps: env
 	$(BIN)/python -m benchmarks.dump_scale
@@ -163,4 +173,4 @@ compat: env
 	$(BIN)/python -m benchmarks.compat $(TORCH) $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FRAMEWORKS_VENV) $(PEERS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.figures import Figure, Held, Origin, Row
+from benchmarks.figures import Held, Origin, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,19 @@ def page(sections: Sequence[Section], rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _limits(rows: Iterable[Row]) -> str:
     """What the limits came to, before everything else."""
-    limited = [row.figure for row in rows if row.figure.held is not None]
-    lines = [f"Of {len(limited)} limits {sum(one.held is Held.YES for one in limited)} are held."]
+    limited = [row for row in rows if row.figure.held is not None]
+    lines = [f"Of {len(limited)} limits {sum(row.figure.held is Held.YES for row in limited)} are held."]
     for held, words in ((Held.NO, "Missed"), (Held.OPEN, "Not decided, since the spread contains the limit")):
-        found = [one for one in limited if one.held is held]
+        found = [row for row in limited if row.figure.held is held]
         if found:
             lines += ["", f"{words}:", "", *(f"- {_in_words(one)}" for one in found)]
     return "\n".join(lines) + "\n"
 
 
-def _in_words(one: Figure) -> str:
-    return f"{one.what}: {one.measured}{', ' * bool(one.around)}{one.around}; limit {one.unit.write(one.limit or 0.0)}"
+def _in_words(row: Row) -> str:
+    one = row.figure
+    around = f"{', ' * bool(one.around)}{one.around}; limit {one.unit.write(one.limit or 0.0)}"
+    return f"{row.benchmark}, {one.what}: {one.measured}{around}"
 
 
 def _section(section: Section, rows: Mapping[str, Sequence[Row]]) -> str:
