@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ddpdoctor.program.modules import FunctionNode
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import children, last_name, walk
 from ddpdoctor.program.program import Program
 
 if TYPE_CHECKING:  # as in program.py
@@ -127,7 +127,7 @@ def _asked(test: ast.AST) -> Iterator[str]:
         return
     if isinstance(test, ast.Name) and not test.id.isupper():
         yield test.id
-    for child in ast.iter_child_nodes(test):
+    for child in children(test):
         yield from _asked(child)
 
 
@@ -177,12 +177,23 @@ def innermost_function(tree: ast.AST, line: int) -> FunctionNode | None:
 
 def functions_around(tree: ast.AST, line: int) -> list[FunctionNode]:
     """The functions around a line, outermost first."""
-    return [node for node in nodes_around(tree, line) if isinstance(node, FUNCTIONS)]
+    found: list[FunctionNode] = []
+    blocks = [tree]
+    # only statements, and what holds them, can hold a function
+    for block in blocks:
+        for child in children(block):
+            if isinstance(child, (ast.ExceptHandler, ast.match_case)):
+                blocks.append(child)
+            elif isinstance(child, ast.stmt) and child.lineno <= line <= (child.end_lineno or child.lineno):
+                blocks.append(child)
+                if isinstance(child, FUNCTIONS):
+                    found.append(child)
+    return found
 
 
 def nodes_around(node: ast.AST, line: int) -> Iterator[ast.AST]:
     """The nodes that begin on or before a line and end on or after it, outermost first; without `node` itself."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         first = getattr(child, "lineno", None)
         if first is None:
             yield from nodes_around(child, line)  # a `case`, arguments, a comprehension's `for`

@@ -12,6 +12,27 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 N = TypeVar("N", bound=ast.AST)
 
 
+@record(frozen=True, slots=True)
+class Signature:
+    """What a call binds: the names of the parameters and the expressions of their defaults."""
+
+    #: by position
+    positional: tuple[str, ...]
+    #: by position or by name
+    names: tuple[str, ...]
+    #: by position, without a default
+    needed: tuple[str, ...]
+    defaults: tuple[tuple[str, ast.expr], ...]
+    #: of `*args` and `**kwargs`, "" if it has none
+    rest: str
+    others: str
+
+    @property
+    def bound(self) -> tuple[str, ...]:
+        """Every variable that a call gives a value."""
+        return (*self.names, *filter(None, (self.rest, self.others)))
+
+
 @record(eq=False, slots=True)
 class FunctionInfo:
     """A function or method; compared by identity."""
@@ -22,9 +43,10 @@ class FunctionInfo:
     owner: ClassInfo | None = None
     #: names that it declares `global` or `nonlocal`
     outer: frozenset[str] = frozenset()
-    #: answers to `marks` and `abstract`, which are asked at every call
+    #: answers to `marks`, `abstract` and `signature`, which are asked at every call
     _marks: frozenset[str] | None = None
     _abstract: bool | None = None
+    _signature: Signature | None = None
 
     @property
     def qualname(self) -> str:
@@ -80,6 +102,24 @@ class FunctionInfo:
     def parameters(self) -> list[ast.arg]:
         a = self.node.args
         return [*a.posonlyargs, *a.args]
+
+    @property
+    def signature(self) -> Signature:
+        if self._signature is None:
+            self._signature = _signature(self.node.args)
+        return self._signature
+
+
+def _signature(given: ast.arguments) -> Signature:
+    positional = tuple(p.arg for p in (*given.posonlyargs, *given.args))
+    by_name = tuple(p.arg for p in given.kwonlyargs)
+    needed = len(positional) - len(given.defaults)
+    defaults = [*zip(positional[needed:], given.defaults, strict=True)]
+    defaults += [(n, d) for n, d in zip(by_name, given.kw_defaults, strict=True) if d is not None]
+    return Signature(
+        positional, (*positional, *by_name), positional[:needed], tuple(defaults),
+        given.vararg.arg if given.vararg is not None else "", given.kwarg.arg if given.kwarg is not None else "",
+    )  # fmt: skip
 
 
 @record(eq=False, slots=True)

@@ -43,6 +43,18 @@ def walk(root: ast.AST) -> list[ast.AST]:
     return found
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The node's children in source order, as `ast.iter_child_nodes` gives them."""
+    found: list[ast.AST] = []
+    for name in _FIELDS[node.__class__]:
+        value: Any = getattr(node, name, None)
+        if value.__class__ is list:
+            found += [item for item in value if item is not None] if None in value else value
+        elif value.__class__ not in _PLAIN:
+            found.append(value)
+    return found
+
+
 def dotted(node: ast.AST | None) -> list[str]:
     """`a.b.c` as its parts; empty for an expression that does not begin with a name."""
     parts: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeVar
 
 from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
@@ -18,6 +19,13 @@ FOLLOWED = 1_000_000
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git/HEAD", ".git")
 #: most parent folders that are searched for them
 CLIMBED = 8
+#: answers of one kind that are remembered from earlier files
+REMEMBERED = 8_000
+
+K = TypeVar("K")
+A = TypeVar("A")
+#: answers, each with the paths at which a file was looked for
+_Answers = dict[K, tuple[A, frozenset[str]]]
 
 
 class Project:
@@ -37,12 +45,13 @@ class Project:
         only the program's files, and none that marks the root of a project.
         """
         self._rootless = rootless
-        self._roots_above: dict[str, list[str]] = {}
+        self._roots_above: _Answers[str, list[str]] = {}
         self._read = read
         self._is_file = is_file or (lambda path: read(path) is not None)
         self._parsed: OrderedDict[str, Module | None] = OrderedDict()
         self._there: dict[str, bool] = {}
-        self._packages: dict[str, tuple[str, str]] = {}
+        self._packages: _Answers[str, tuple[str, str]] = {}
+        self._located: _Answers[tuple[str, str], str] = {}
         #: what `where` has answered for the present file
         self._places: dict[tuple[str, str], str] = {}
         self._kept = 0
@@ -80,10 +89,7 @@ class Project:
 
     def adopt(self, module: Module) -> None:
         """Make a linted file the present one; later files can import it too."""
-        # what was derived for earlier files is derived again: `grounds` lists what it is derived from
-        self._packages.clear()
         self._places.clear()
-        self._roots_above.clear()
         self._consulted, self._asked = set(), set()
         self.package(module.path)
         self._followed = {module.path: True}
@@ -129,10 +135,7 @@ class Project:
         """(folder that imports start from, dotted name of the file): the folder is the first above that is
         no package.
         """
-        known = self._packages.get(path)
-        if known is None:
-            known = self._packages[path] = self._package(path)
-        return known
+        return self._remembered(self._packages, path, self._package)
 
     def _package(self, path: str) -> tuple[str, str]:
         folder = posixpath.dirname(path)
@@ -161,10 +164,25 @@ class Project:
             return ""
         known = self._places.get((name, origin))
         if known is None:
-            known = self._places[name, origin] = self._where(name, origin)
+            key = (name, origin)
+            known = self._places[key] = self._remembered(self._located, key, self._where)
         return known
 
-    def _where(self, name: str, origin: str) -> str:
+    def _remembered(self, answers: _Answers[K, A], key: K, find: Callable[[K], A]) -> A:
+        """What `find` answers, or has answered for an earlier file: the present one rests on the same paths."""
+        known = answers.get(key)
+        if known is None:
+            if len(answers) >= REMEMBERED:
+                answers.clear()
+            outer, self._asked = self._asked, set()
+            answer = find(key)
+            known = answers[key] = answer, frozenset(self._asked)
+            self._asked = outer
+        self._asked |= known[1]
+        return known[0]
+
+    def _where(self, asked: tuple[str, str]) -> str:
+        name, origin = asked
         head = name.partition(".")[0]
         root, own = self.package(origin)
         if not head:
@@ -200,10 +218,7 @@ class Project:
 
     def _above(self, folder: str) -> list[str]:
         """The folder and those above it, up to the project's root; empty if no root is known."""
-        known = self._roots_above.get(folder)
-        if known is None:
-            known = self._roots_above[folder] = self._climb(folder)
-        return known
+        return self._remembered(self._roots_above, folder, self._climb)
 
     def _climb(self, folder: str) -> list[str]:
         found: list[str] = []

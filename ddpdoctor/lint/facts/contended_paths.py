@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import written_files
@@ -42,7 +43,7 @@ class Contended(NamedTuple):
 
 def contended(facts: ModuleFacts) -> Iterator[Contended]:
     """Calls that ranks spoil for each other, in the order of execution."""
-    for call in facts.calls:
+    for call in facts.concerning(_may_contest):
         contest = _contest(call)
         # a download is tried again after an error, but its file may be broken without one
         handled = call.context.handler == "except" or (call.context.handler and contest is not Contest.FETCHES)
@@ -102,6 +103,14 @@ def _raises(branch: Branch) -> bool:
     if not isinstance(atom, Symbol) or atom.parts is not None:
         return False
     return any(isinstance(n, BlockExit) and n.kind == "raise" for side in (branch.then, branch.other) for n in side)
+
+
+@lru_cache(maxsize=1 << 12)
+def _may_contest(name: str) -> bool:
+    """Whether a call of this name can be more than None to `_contest`."""
+    last = name.rpartition(".")[2]
+    known = last in filesystem.OF_PATHS if name.startswith(".") else filesystem.function(name) is not None
+    return known or name == filesystem.OPEN or heuristics.DOWNLOADS.found_in(last)
 
 
 def _contest(call: CallEvent) -> Contest | None:

@@ -34,10 +34,11 @@ def one_node_only(facts: ModuleFacts) -> bool:
 
 def _for_one_node(module: Module) -> bool:
     """Whether its text speaks of one machine elsewhere than where nothing else is given: `get("MASTER_ADDR", ...)`."""
-    defaults = [text for node in module.nodes for text in _defaults(node)]
-    return any(
-        module.text.count(word) > sum(text.count(word) for text in defaults) for word in heuristics.ONE_NODE.words
-    )
+    words = [word for word in heuristics.ONE_NODE.words if word in module.text]
+    if not words:
+        return False
+    defaults = [text for kind in (ast.Call, ast.arguments) for node in module.of(kind) for text in _defaults(node)]
+    return any(module.text.count(word) > sum(text.count(word) for text in defaults) for word in words)
 
 
 #: methods whose second argument stands in for what is missing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cached_property
 
 from ddpdoctor.lint import comments, suppress, taint_comments
@@ -33,7 +34,6 @@ class ModuleFacts:
     module: Module
     analysis: Analysis
     torch_version: tuple[int, ...] = c10d.NEWEST
-    _named: dict[str, list[CallEvent]] = field(default_factory=dict)
     #: of other files, by path
     _suppressions: dict[str, tuple[bool, list[suppress.Suppression]]] = field(default_factory=dict)
 
@@ -145,12 +145,25 @@ class ModuleFacts:
 
     def named(self, *paths: str) -> list[CallEvent]:
         """Calls by canonical dotted name, in the order of execution."""
-        if not self._named:
-            for call in self.calls:
-                self._named.setdefault(call.path or f".{call.method}", []).append(call)
         if len(paths) == 1:
-            return self._named.get(paths[0], [])
-        return [c for path in paths for c in self._named.get(path, [])]
+            return self._by_name.get(paths[0], [])
+        return [c for path in paths for c in self._by_name.get(path, [])]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[CallEvent]]:
+        """Calls by canonical dotted name, those of methods by `.name`."""
+        found: dict[str, list[CallEvent]] = {}
+        for call in self.calls:
+            found.setdefault(call.path or f".{call.method}", []).append(call)
+        return found
+
+    def concerning(self, concerns: Callable[[str], object]) -> list[CallEvent]:
+        """Calls in the order of execution, of those names (of methods `.name`) that a rule may be concerned with.
+
+        There are many calls of few names: what follows from the name alone is asked once for each name.
+        """
+        chosen = [calls for name, calls in self._by_name.items() if concerns(name)]
+        return sorted((call for calls in chosen for call in calls), key=lambda call: call.index)
 
     def methods(self, *names: str) -> list[CallEvent]:
         """Calls of methods by the method's name."""

@@ -21,12 +21,12 @@ _AVAILABLE = "torch.distributed.is_available"
 _OTHERS = frozenset({"init_process_group", "send", "recv", "isend", "irecv", "new_group"})
 
 
-def needs_group(call: CallEvent) -> bool:
-    """Whether it is a collective of torch on the default group, or a wrapper that runs one."""
-    if call.path in collectives.WRAPPERS:
+def needs_group(name: str) -> bool:
+    """Whether what is called is a collective of torch on the default group, or a wrapper that runs one."""
+    if name in collectives.WRAPPERS:
         return True
-    spec = collectives.COLLECTIVES.get(call.path)
-    mine = call.path.startswith(_C10D) and call.path.count(".") == 2
+    spec = collectives.COLLECTIVES.get(name)
+    mine = name.startswith(_C10D) and name.count(".") == 2
     return mine and spec is not None and spec.op not in _OTHERS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -32,13 +33,22 @@ _SAME = frozenset({
     "pathlib.Path", "os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath", "os.path.normpath",
     "os.path.join",
 })  # fmt: skip
+_DATA_SETS = "torchvision.datasets."
 #: a string that was too long to follow into a callee: equal symbols do not mean equal strings
 _ANY_TEXT = unknown("argument", "str").atoms[0]
 
 
 def touches(facts: ModuleFacts) -> list[Touch]:
     """Every use of a path that can be compared, in the order of execution."""
-    return [touch for call in facts.calls if (touch := _touch(call)) is not None]
+    return [touch for call in facts.concerning(_may_touch) if (touch := _touch(call)) is not None]
+
+
+@lru_cache(maxsize=1 << 12)
+def _may_touch(name: str) -> bool:
+    """Whether a call of this name can use a path."""
+    if name.startswith("."):
+        return name[1:] in filesystem.OF_PATHS or name[1:] in filesystem.OF_OBJECTS
+    return name == filesystem.OPEN or name.startswith(_DATA_SETS) or filesystem.function(name) is not None
 
 
 def _touch(call: CallEvent) -> Touch | None:
@@ -50,7 +60,7 @@ def _touch(call: CallEvent) -> Touch | None:
 def _use(call: CallEvent) -> tuple[Use | None, Value | None]:
     if call.path == filesystem.OPEN:
         return _opened(call), call.argument(0, "file")
-    if call.path.startswith("torchvision.datasets.") and call.path.count(".") == 2:
+    if call.path.startswith(_DATA_SETS) and call.path.count(".") == 2:
         download = call.keyword("download")
         fills = download is not None and download.constant is True
         return Use.FILLS if fills else Use.READS, call.argument(0, "root")

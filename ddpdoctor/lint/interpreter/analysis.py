@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_obj
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Root
+from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Outcomes, Root
 from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
@@ -140,20 +140,22 @@ class Analysis(Machine):
         if info in self.stack or too_much or info.abstract:
             return None
         env = bind(self, info, function.receiver, args, keywords)
-        specialised = tuple(sorted((k, v) for k, v in env.items() if self._specialises(v)))
+        given = [env[name] for name in info.signature.bound]
+        specialised = tuple([value if self._specialises(value) else None for value in given])
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
                frame.handler, tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
-        silent = self.silent > 0
         try:
-            # what was recorded once serves a call that is only tried out as well
-            known = self.outcomes.get((key, False))
-            if known is None and silent:
-                known = self.outcomes.get((key, True))
+            known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:
             return None
-        if known is None:
-            known = self.outcomes[key, silent] = self._simulate(info, function, env, frame, site)
-        return known
+        if known.recorded is not None:
+            return known.recorded  # it serves a call that is only tried out as well
+        if not self.silent:
+            known.recorded = self._simulate(info, function, env, frame, site)
+            return known.recorded
+        if known.tried is None:
+            known.tried = self._simulate(info, function, env, frame, site)
+        return known.tried
 
     def _simulate(
         self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: SourceSite
@@ -196,8 +198,9 @@ class Analysis(Machine):
 
     def _specialises(self, value: Value) -> bool:
         """Whether a callee must be simulated again for this argument."""
-        silent = value.taint is Taint.UNKNOWN or (value.taint is Taint.GIVEN and self.observed is None)
-        return value.object is not None or not silent or bool(value.tags)
+        if value.object is not None or value.tags:
+            return True
+        return value.taint is not Taint.UNKNOWN and (value.taint is not Taint.GIVEN or self.observed is not None)
 
     def returned(self, frame: Frame) -> Value:
         """The value of a call, for each rank from the returns that it can reach."""

@@ -39,7 +39,7 @@ def augmented(machine: Machine, frame: Frame, node: Any) -> None:
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:
     """Bind a target; unpacks known tuples and stores attributes of known objects."""
-    taints = machine.annotated[frame.module]
+    taints = machine.annotated[frame.module] if frame.module.annotated else None
     if taints and id(target) in taints:
         value = asserted(value, taints[id(target)])
     if isinstance(target, ast.Name):

@@ -53,7 +53,8 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     target = _target(machine, frame, node)
     args, keywords = _arguments(machine, frame, node)
     site = machine.site(frame, node)
-    above = bases.behind_super(machine, frame, node)
+    of_result = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
+    above = bases.behind_super(machine, frame, node) if of_result else None
     obj = above if isinstance(above, Function) else target.object
     while isinstance(obj, Made) and obj.path == "functools.partial" and obj.args:
         args, keywords = (*obj.args[1:], *args), _with_defaults(obj.keywords, keywords)

@@ -15,6 +15,8 @@ from ddpdoctor.program.nodes import dotted
 
 def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
     """The class and its bases in this project, nearest first."""
+    if not info.node.bases:
+        return [info]
     found: list[ClassInfo] = []
     queue = [info]
     while queue and len(found) < 12:

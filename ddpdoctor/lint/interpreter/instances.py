@@ -23,13 +23,14 @@ from ddpdoctor.lint.values.values import (
 )
 from ddpdoctor.program import classes
 from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.signal_handlers import NO_FLAGS
 from ddpdoctor.program.sites import SourceSite
 
 
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods store, `__init__` first."""
     for info in mro(machine, obj.info):
-        flag = signals.part(info.module, (info.name, name))
+        flag = signals.part(info.module, (info.name, name)) if info.module.flags is not NO_FLAGS else None
         if flag is not None:
             return flag
     key = symbol_key(owner)
@@ -141,8 +142,8 @@ def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Val
 
 def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionInfo) -> dict[str, Value]:
     """What one method stores in `self`, found by running it silently."""
-    cache_key = ("stores", obj.info, obj.site, method)
-    cached = machine.outcomes.get(cache_key)
+    cache_key = (obj.info, obj.site, method)
+    cached = machine.stored.get(cache_key)
     if cached is None:
         if method in machine.stack:
             return {}
@@ -157,6 +158,6 @@ def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionIn
             machine.heap = heap
         if outcome is None:
             return {}
-        cached = machine.outcomes[cache_key] = outcome
+        cached = machine.stored[cache_key] = outcome
     me = symbol_key(owner)
     return {name: value for (key, name), value in cached.stores.items() if key == me}

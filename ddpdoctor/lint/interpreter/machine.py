@@ -42,6 +42,15 @@ class CallOutcome:
 
 
 @record(eq=False, slots=True)
+class Outcomes:
+    """What is known of one function with one set of arguments in one context."""
+
+    recorded: CallOutcome | None = None
+    #: from a call that was only tried out, whose events were dropped
+    tried: CallOutcome | None = None
+
+
+@record(eq=False, slots=True)
 class Root:
     """A function (or the module itself, or a spawned function) analysed from its start."""
 
@@ -82,7 +91,9 @@ class Machine(ABC):
     #: the analysis stopped somewhere because the source nests too deeply
     too_deep: bool = False
     #: outcomes of calls, by function, arguments and everything else that affects them
-    outcomes: dict[tuple[object, ...], CallOutcome] = field(default_factory=dict)
+    outcomes: dict[tuple[object, ...], Outcomes] = field(default_factory=dict)
+    #: what methods store in their objects, by class, where the object was made, and method
+    stored: dict[tuple[object, ...], CallOutcome] = field(default_factory=dict)
     #: top-level names, by file and name
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     #: values that functions store in globals of their file; None if that is not one value on all ranks
@@ -149,7 +160,8 @@ class Machine(ABC):
 
     def site(self, frame: Frame, node: ast.AST) -> SourceSite:
         """The position of a node in the frame's file."""
-        return site_of(frame.module, node)
+        known: SourceSite | None = node.__dict__.get("_site")
+        return known if known is not None else site_of(frame.module, node)
 
 
 class _Quiet(AbstractContextManager[None]):

@@ -50,11 +50,11 @@ def module_name(machine: Machine, module: Module, name: str) -> Value:
 
 def global_value(machine: Machine, module: Module, name: str) -> Value | None:
     """The value bound at the top level (or imported), None if the module has no such name."""
-    key = (module.path, name)
-    if key not in machine.globals_ or key in machine.rebound:
-        machine.globals_[key] = unknown("global", *key)
-        machine.globals_[key] = _global(machine, module, name)
-    return machine.globals_[key]
+    key, known = (module.path, name), machine.globals_
+    if key not in known or (machine.rebound and key in machine.rebound):
+        known[key] = unknown("global", *key)
+        known[key] = _global(machine, module, name)
+    return known[key]
 
 
 def _global(machine: Machine, module: Module, name: str) -> Value | None:

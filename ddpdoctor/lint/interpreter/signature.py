@@ -19,36 +19,43 @@ def bind(
     machine: Machine, info: FunctionInfo, receiver: Value | None, args: tuple[Value, ...], keywords: Keywords
 ) -> dict[str, Value]:
     """The callee's variables at its start: arguments, then defaults, then unknowns."""
-    names = [p.arg for p in info.parameters]
+    signature = info.signature
     values = args if receiver is None or info.is_static else (receiver, *args)
-    env = {name: _general(value) for name, value in zip(names, values, strict=False)}
-    allowed = {*names, *(p.arg for p in info.node.args.kwonlyargs)}
-    by_name = [(name, _general(value)) for name, value in keywords if name not in ("*", "**")]
-    env.update((name, value) for name, value in by_name if name in allowed)
-    env.update(_options(machine, info, keywords, allowed - env.keys()))
-    spread = len(by_name) < len(keywords)
-    _parts_of_data(env, names[: len(names) - len(info.node.args.defaults)], keywords)
+    env = {name: _general(value) for name, value in zip(signature.positional, values, strict=False)}
+    spread, extra = _by_name(machine, info, env, keywords) if keywords else (False, ())
     _defaults(machine, info, env, spread=spread)
-    arguments = info.node.args
-    if arguments.vararg is not None:
-        env[arguments.vararg.arg] = of_object(Items(tuple(values[len(names) :])), "varargs", id(info))
-    if arguments.kwarg is not None:
-        extra = tuple(pair for pair in by_name if pair[0] not in allowed)
-        env[arguments.kwarg.arg] = of_object(Table(extra, not spread), "kwargs", id(info))
+    if signature.rest:
+        env[signature.rest] = of_object(Items(tuple(values[len(signature.positional) :])), "varargs", id(info))
+    if signature.others:
+        env[signature.others] = of_object(Table(extra, not spread), "kwargs", id(info))
     teach(machine, info, env)
     return env
+
+
+def _by_name(
+    machine: Machine, info: FunctionInfo, env: dict[str, Value], keywords: Keywords
+) -> tuple[bool, Keywords]:  # fmt: skip
+    """Bind what is given by name; returns whether more may be given, by `*` and `**`, and what is no parameter."""
+    signature = info.signature
+    by_name = [(name, _general(value)) for name, value in keywords if name not in ("*", "**")]
+    env.update((name, value) for name, value in by_name if name in signature.names)
+    env.update(_options(machine, info, keywords, set(signature.names).difference(env)))
+    _parts_of_data(env, signature.needed, keywords)
+    return len(by_name) < len(keywords), tuple(pair for pair in by_name if pair[0] not in signature.names)
 
 
 def parameter_of(machine: Machine, info: FunctionInfo, name: str) -> Value:
     """A parameter of which only the name is known, or only that all ranks get the same from the command line."""
     value = unknown("parameter", id(info), name)
+    if machine.observed is None:
+        return value
     decorators = (d.func if isinstance(d, ast.Call) else d for d in info.decorators)
-    if machine.observed is not None and any(info.module.imported(d) in vocabulary.CONFIGURING for d in decorators):
+    if any(info.module.imported(d) in vocabulary.CONFIGURING for d in decorators):
         return value._replace(taint=Taint.GIVEN)
     return machine.by_name(value, name)
 
 
-def _parts_of_data(env: dict[str, Value], names: list[str], keywords: Keywords) -> None:
+def _parts_of_data(env: dict[str, Value], names: tuple[str, ...], keywords: Keywords) -> None:
     """`f(*batch)`: parameters without another argument are parts of the batch."""
     given = next((v for n, v in keywords if n in ("*", "**") and v.taint is Taint.RANK_LOCAL), None)
     if given is None:
@@ -74,7 +81,7 @@ def _options(
 
 def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
     """Apply the taints that a comment on the function's head gives to parameters."""
-    taints = machine.annotated[info.module]
+    taints = machine.annotated[info.module] if info.module.annotated else None
     if taints:
         for parameter in (*info.parameters, *info.node.args.kwonlyargs):
             if id(parameter) in taints:
@@ -83,27 +90,24 @@ def teach(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> None:
 
 def _general(value: Value) -> Value:
     """The value, unknown if it is long text or a float: those need no separate simulation of the callee."""
-    constant = value.constant if value.known else None
+    constant = value.atoms[0] if value.object is None and len(value.atoms) == 1 else None
     if isinstance(constant, float) or (isinstance(constant, str) and (" " in constant or len(constant) > 24)):
         return unknown("argument", type(constant).__name__)
     return value
 
 
 def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, spread: bool) -> None:
-    arguments = info.node.args
-    positional = info.parameters
-    pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-    pairs += [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-    for parameter, default in pairs:
-        given = env.get(parameter.arg)
-        if given is not None and _is_element(machine, given) and isinstance(default, ast.Constant):
-            env[parameter.arg] = given if default.value is not None else given.tagged(Tag.GIVEN)
-        elif parameter.arg not in env and not spread:
-            with machine.quietly():
-                env[parameter.arg] = _general(machine.evaluate(Frame(info.module), default))
-    for parameter in (*positional, *arguments.kwonlyargs):
-        if parameter.arg not in env:
-            env[parameter.arg] = parameter_of(machine, info, parameter.arg)
+    for name, default in info.signature.defaults:
+        given = env.get(name)
+        if given is None:
+            if not spread:
+                with machine.quietly():
+                    env[name] = _general(machine.evaluate(Frame(info.module), default))
+        elif isinstance(default, ast.Constant) and _is_element(machine, given):
+            env[name] = given if default.value is not None else given.tagged(Tag.GIVEN)
+    for name in info.signature.names:
+        if name not in env:
+            env[name] = parameter_of(machine, info, name)
 
 
 def _is_element(machine: Machine, value: Value) -> bool:

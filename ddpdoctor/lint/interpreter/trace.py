@@ -116,9 +116,22 @@ def operations(nodes: Trace) -> list[tuple[Op, tuple[SourceSite, ...]]]:
     return [(node, chain) for node, chain, _, _ in steps(nodes) if isinstance(node, Op)]
 
 
+def all_nodes(nodes: Trace) -> Iterator[Node]:
+    """Every node in any order: for questions that depend on no position."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, Branch):
+            stack += node.then
+            stack += node.other
+        elif isinstance(node, (Loop, Scope)):
+            stack += node.body
+
+
 def operates(nodes: Trace) -> bool:
     """Whether the nodes contain an operation."""
-    return any(isinstance(node, Op) for node, *_ in steps(nodes))
+    return any(node.__class__ is Op for node in all_nodes(nodes))
 
 
 def exits(nodes: Trace) -> bool:
@@ -138,7 +151,7 @@ def exits(nodes: Trace) -> bool:
 
 def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace:
     """A block's nodes, with the nodes of its `finally` before every exit from it; `looped`: in a loop of its own."""
-    if not operations(last) or exits(last) or not exits(nodes):
+    if not operates(last) or exits(last) or not exits(nodes):
         return nodes
     kinds = ("return",) if looped else ("return", "break", "continue")
     found: list[Node] = []

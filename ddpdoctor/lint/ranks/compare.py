@@ -14,9 +14,9 @@ from ddpdoctor.lint.interpreter.trace import (
     Loop,
     Op,
     Trace,
+    all_nodes,
     exits,
     operates,
-    operations,
     steps,
 )
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
@@ -65,7 +65,7 @@ def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]
     builder = Builder()
     found: list[CollectiveDivergence] = []
     seen: set[tuple[int, int]] = set()
-    groups = {op.members for op, _ in operations(trace) if op.members is not None}
+    groups = {node.members for node in all_nodes(trace) if isinstance(node, Op) and node.members is not None}
     built: dict[tuple[int, frozenset[tuple[int, ...]]], tuple[Cell | None, _Side]] = {}
 
     def residual(rank: int, common: frozenset[tuple[int, ...]], other: int) -> tuple[Cell | None, _Side]:
@@ -89,14 +89,14 @@ def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]
 
 
 def _uneven_loops(trace: Trace) -> bool:
-    return any(isinstance(node, Loop) and len(node.times) > 1 for node, *_ in steps(trace))
+    return any(isinstance(node, Loop) and len(node.times) > 1 for node in all_nodes(trace))
 
 
 def _differs(trace: Trace, branches: list[Branch]) -> bool:
     """Whether anything in it differs between ranks."""
     if any(len(branch.truth) > 1 for branch in branches) or _uneven_loops(trace):
         return True
-    return any(op.members is not None for op, _ in operations(trace))
+    return any(isinstance(node, Op) and node.members is not None for node in all_nodes(trace))
 
 
 def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> list[CollectiveDivergence]:
@@ -198,7 +198,7 @@ class _Comparison:
             if not earlier:
                 return
             branch, left, _ = earlier[0]
-        mismatched = left is None and bool(operations(branch.then)) and bool(operations(branch.other))
+        mismatched = left is None and operates(branch.then) and operates(branch.other)
         self.found.append(
             CollectiveDivergence(
                 branch, first.step, first.chain, runs.rank, lacks.rank, left, mismatched,

@@ -72,8 +72,8 @@ def _of_available(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.suggests(heuristics.STARTS_GROUP):
         return
     reported: set[SourceSite] = set()
-    for call in facts.calls:
-        if call.site.file != facts.module.path or call.site in reported or not single_process.needs_group(call):
+    for call in facts.concerning(single_process.needs_group):
+        if call.site.file != facts.module.path or call.site in reported:
             continue
         condition = single_process.available_only(facts, call)
         if condition is not None and devices.default_group(call):
@@ -89,8 +89,8 @@ def _of_available(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Collectives of functions whose callers are not visible, beside code that asks whether there is a group."""
     reported: set[SourceSite] = set()
-    for call in facts.calls:
-        if call.context.from_script or call.context.some_ranks_only or not single_process.needs_group(call):
+    for call in facts.concerning(single_process.needs_group):
+        if call.context.from_script or call.context.some_ranks_only:
             continue
         if call.site.file != facts.module.path or call.site in reported or not devices.default_group(call):
             continue
@@ -117,8 +117,8 @@ def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
     if any(c is None for c in conditions):
         return
     reported: set[SourceSite] = set()
-    for call in facts.calls:
-        if call.index < groups[0].index or not call.context.from_script or not single_process.needs_group(call):
+    for call in facts.concerning(single_process.needs_group):
+        if call.index < groups[0].index or not call.context.from_script:
             continue
         place = facts.place(call)
         if place in reported or any(_guarded(facts, site) for site in (*call.context.chain, call.site)):

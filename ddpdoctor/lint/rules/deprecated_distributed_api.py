@@ -44,12 +44,16 @@ from ddpdoctor.lint.knowledge.renames import Rename, asks_version, renamed
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import children
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD191", "deprecated-distributed-api", Severity.HINT)
 
 #: a name that came with this torch or before is there in every one that programs still run on
 _EVERYWHERE = (2, 0)
+
+#: nodes that name something imported
+_NAMING = (ast.ImportFrom, ast.Import, ast.Attribute)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -59,10 +63,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         node = stack.pop()
         if asks_version(node):
             continue
-        yield from _old_name(facts, node)
+        if isinstance(node, _NAMING):
+            yield from _old_name(facts, node)
         # `torch.distributed._tensor.api` is one name
         if not (isinstance(node, ast.Attribute) and facts.module.imported(node)):
-            stack.extend(ast.iter_child_nodes(node))
+            stack.extend(children(node))
     groups = facts.named(devices.GROUP)
     for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
         if not any(_instead(call, group) for group in groups):

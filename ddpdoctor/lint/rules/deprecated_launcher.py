@@ -38,7 +38,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD145", "deprecated-launcher", Severity.HINT)
@@ -59,7 +59,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         node = stack.pop()
         if asks_version(node):
             continue
-        stack.extend(ast.iter_child_nodes(node))
+        stack.extend(children(node))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
             if _OLD.search(node.value):
                 yield facts.finding(RULE, node, _MESSAGE, fix=_fix(facts, node))

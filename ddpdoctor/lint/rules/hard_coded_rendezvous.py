@@ -37,7 +37,7 @@ from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD148", "hard-coded-rendezvous", Severity.HINT)
@@ -66,7 +66,7 @@ def _assignments(facts: ModuleFacts) -> Iterator[Finding | None]:
         if isinstance(node, ast.Assign) and not asked and _fixes_port(node):
             message = "MASTER_PORT is overwritten with a fixed port, and the launcher's choice is lost: use setdefault"
             yield facts.finding(RULE, node, message, fix=_fix(facts, node))
-        stack.extend((child, asked) for child in ast.iter_child_nodes(node))
+        stack.extend((child, asked) for child in children(node))
 
 
 def _asks_environment(test: ast.expr) -> bool:

@@ -54,9 +54,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     # the launcher of DeepSpeed passes it with an underscore
     if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
-    read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
-    hands_on = _hands_on(facts)
-    for call in facts.methods("add_argument"):
+    options = facts.methods("add_argument")
+    read = bool(options) and heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
+    hands_on = _hands_on(facts) if options else None
+    for call in options:
         spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         texts = {a.value for a in spelled}
         if "--local_rank" not in texts or "--local-rank" in texts or _from_environment(call):

@@ -38,6 +38,7 @@ https://github.com/Lightning-AI/pytorch-lightning/issues/15304
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ddpdoctor.lint.facts import written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -72,7 +73,7 @@ _METHODS: dict[tuple[str, str], tuple[int, str]] = {
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Saves and rendezvous files whose name differs between ranks."""
-    for call in facts.calls:
+    for call in facts.concerning(_may_save):
         if call.context.mask.bit_count() < 2:
             continue
         path = _shared(facts, call)
@@ -92,7 +93,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`run_7` is made by all ranks, each of which counts the folders that are there."""
-    for call in facts.calls:
+    for call in facts.concerning(_may_make_folder):
         row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
         if row is None or row.use is not Use.MAKES_FOLDER:
             continue
@@ -114,6 +115,18 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _who(value: Value) -> str:
     return "each rank reads its own clock for this name" if value.tags & Tag.TIME else "each rank gets a different name"
+
+
+def _may_save(name: str) -> bool:
+    """Whether a call of this name can be one of a save."""
+    known = name in _SAVES or name in filesystem.RESULTS or name == ".save_checkpoint"
+    return known or any(name == f".{method}" for _, method in _METHODS)
+
+
+@lru_cache(maxsize=1 << 12)
+def _may_make_folder(name: str) -> bool:
+    row = filesystem.OF_PATHS.get(name[1:]) if name.startswith(".") else filesystem.function(name)
+    return row is not None and row.use is Use.MAKES_FOLDER
 
 
 def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:

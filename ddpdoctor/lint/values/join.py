@@ -42,16 +42,17 @@ def merge(
     if not masks[1]:
         return then
     merged = dict(then)
-    for name in {**then, **other}:
-        a, b = then.get(name), other.get(name)
-        if a is b or a == b:
+    for name, a in then.items():
+        b = other.get(name)
+        if a is b:
             continue
-        if a is None or b is None:
-            present = a if a is not None else b
-            assert present is not None
-            merged[name] = present.tagged(Tag.MAYBE)
-            continue
-        merged[name] = choose(by, a, b, masks, (name, key))
+        if b is None:
+            merged[name] = a.tagged(Tag.MAYBE)
+        elif a != b:
+            merged[name] = choose(by, a, b, masks, (name, key))
+    for name, b in other.items():
+        if name not in then:
+            merged[name] = b.tagged(Tag.MAYBE)
     return merged
 
 
@@ -61,10 +62,8 @@ def merge_stores(
     """Attributes after a branch. An attribute stored on one side only is kept if it is an object, or differs anyway."""
     merged = {**other, **then} if masks[0] else {**then, **other}
     both = bool(masks[0] and masks[1])
-    for key in merged:
+    for key in [key for key in merged if then.get(key) is not other.get(key)]:
         a, b = then.get(key), other.get(key)
-        if a is b:
-            continue
         if a is None or b is None:
             present = a if a is not None else b
             if present is None or present.object is not None or present.taint > Taint.UNKNOWN:
@@ -89,7 +88,10 @@ def choose(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object
 
 def _asks(truths: tuple[Atom, ...], taint: Taint) -> bool:
     """Whether the condition is unknown on some rank, with this taint."""
-    return any(isinstance(t, Symbol) and t.taint is taint for t in truths)
+    for truth in truths:  # noqa: SIM110 - asked of every join
+        if truth.__class__ is Symbol and truth.taint is taint:
+            return True
+    return False
 
 
 def _chosen(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
@@ -152,8 +154,10 @@ def left_alone(key: int, name: str) -> Symbol:
 
 def filled_up(value: Value, key: int, name: str, before: Value | None) -> Value:
     """A stored attribute, with its previous value on the ranks that did not store it."""
+    if before is None:
+        return value
     untouched = left_alone(key, name)
-    if before is None or untouched not in value.atoms or (before.object is not None and value.object is not None):
+    if untouched not in value.atoms or (before.object is not None and value.object is not None):
         return value
     if before.object is not None:
         return unknown("stored", key, name, tags=value.tags)

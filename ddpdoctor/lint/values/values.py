@@ -163,6 +163,8 @@ def join_tags(values: Iterable[Value]) -> Tags:
 def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     """Apply a pure function rank by rank; unknown arguments give a symbol named after the operation and them."""
     width = max([len(v.atoms) for v in values])
+    if width == 1:
+        return _lift_one(name, fn, values)
     atoms: list[Atom] = []
     for rank in range(width):
         arguments = [v.at(rank) for v in values]
@@ -175,9 +177,20 @@ def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     return per_rank(atoms, join_tags(values))
 
 
+def _lift_one(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
+    """The same for values that all have one atom, as nearly all have."""
+    arguments = [v.atoms[0] for v in values]
+    for argument, value in zip(arguments, values, strict=True):
+        if argument.__class__ is Symbol or value.object is not None:
+            made = _symbol(name, values, arguments)
+            return Value((made,), made.taint, None, join_tags(values))
+    atom = _apply(name, fn, arguments)
+    return Value((atom,), atom.taint if isinstance(atom, Symbol) else _UNIFORM, None, join_tags(values))
+
+
 def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
     key, negated = operation(name, arguments)
-    return Symbol(key, max(v.taint for v in values), negated)
+    return Symbol(key, max([v.taint for v in values]), negated)
 
 
 def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
