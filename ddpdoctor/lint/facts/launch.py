@@ -13,6 +13,7 @@ from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 #: modules that tests import: they run only on their author's machine
 _TESTING = frozenset({"pytest", "unittest"})
@@ -121,13 +122,29 @@ def several(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether several processes reach a call of the script: they were started before it, or the script itself was
     started several times by a launcher whose variables it reads.
     """
+    if in_one_process(facts, call):
+        return False
     starts = facts.named(*_STARTS)
-    spawned = {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
+    spawned = _spawning(facts)
     mine = spawned.intersection(call.context.chain)
     # what is started in a process that was spawned is not started in the one that spawns
     if any(start.index < call.index and spawned.intersection(start.context.chain) <= mine for start in starts):
         return True
     return bool(starts) and by_launcher(facts)
+
+
+def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the script makes a call alone that it has the ranks make which it spawns:
+    `if gpus > 1: mp.spawn(train, ...)`, `else: train(0, ...)`."""
+    spawned = _spawning(facts)
+    if not spawned or spawned.intersection(call.context.chain):
+        return False
+    return any(other.site == call.site and spawned.intersection(other.context.chain) for other in facts.calls)
+
+
+def _spawning(facts: ModuleFacts) -> set[SourceSite]:
+    """Where ranks are spawned."""
+    return {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
 
 
 def by_launcher(facts: ModuleFacts) -> bool:

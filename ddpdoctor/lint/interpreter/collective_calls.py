@@ -29,13 +29,14 @@ def group_members(group: Value | None) -> tuple[int, ...] | str | None:
 
 
 def enter_collective(call: FunctionCall, spec: Collective) -> Value:
-    """What a collective gives. It goes into the trace; what it overwrites is then the same on every rank."""
+    """What a collective gives. It goes into the trace; what it overwrites is then the same on every rank, or, where
+    nothing is known of the group, no longer what each rank had."""
     members = _members(call, spec)
     if not spec.pairwise and not isinstance(members, str) and not _is_alone(call, spec):
         call.frame.out.append(Op(spec.op, members, call.site, _ranks_of(call) if spec.op == "new_group" else ""))
-    if not isinstance(members, str):
-        for position, name in spec.overwrites:
-            _overwrite_argument(call.frame, call.node, position, name)
+    taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
+    for position, name in spec.overwrites:
+        _overwrite_argument(call.frame, call.node, position, name, taint)
     if spec.op == "new_group":
         return _new_group(call)
     if call.path in collectives.WRAPPERS:
@@ -82,29 +83,29 @@ def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
     return tuple(i.constant for i in items)
 
 
-def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str) -> None:
+def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str, taint: Taint) -> None:
     argument = node.args[position] if position < len(node.args) else None
     if argument is None:
         argument = next((k.value for k in node.keywords if k.arg == name), None)
     if argument is not None:
-        overwrite(frame, argument)
+        overwrite(frame, argument, taint)
 
 
-def overwrite(frame: Frame, argument: ast.expr) -> None:
-    """Make the variable equal on every rank after a collective wrote to it."""
+def overwrite(frame: Frame, argument: ast.expr, taint: Taint = Taint.UNIFORM) -> None:
+    """Give the variable what a collective wrote to it: a value that is equal on every rank, or of another `taint`."""
     behind = _same_memory(argument)
     if behind is not None:
-        overwrite(frame, behind)
+        overwrite(frame, behind, taint)
     if isinstance(argument, (ast.List, ast.Tuple)):
         for element in argument.elts:
-            overwrite(frame, element)
+            overwrite(frame, element, taint)
     if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
         owner = frame.env.get(argument.value.id)
         atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
         if isinstance(atom, Symbol):
-            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=taint)
     if isinstance(argument, ast.Name):
-        symbol = unknown("reduced", id(argument), taint=Taint.UNIFORM)
+        symbol = unknown("reduced", id(argument), taint=taint)
         before = frame.env.get(argument.id)
         tags = before.tags & ORIGIN if before is not None else NO_TAGS
         frame.env[argument.id] = symbol.with_tags(tags)

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts import devices, launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
@@ -84,7 +84,7 @@ def _note(use: CallEvent) -> str:
 def _uses_current(facts: ModuleFacts, call: CallEvent) -> bool:
     """On all ranks: a move to "cuda", or a collective that runs on the current device."""
     context = call.context
-    if context.some_ranks_only or not context.from_script:
+    if context.some_ranks_only or not context.from_script or launch.in_one_process(facts, call):
         return False
     if call.path in devices.OBJECTS:
         return devices.default_group(call) and call.keyword("device") is None and not call.opaque
