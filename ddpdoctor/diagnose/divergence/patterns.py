@@ -219,7 +219,20 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
         pattern = _pattern(facts, seen)
         if pattern is not Pattern.UNCLEAR:
             return Divergence(pattern, seen, split.unique, cap)
+    # what one side makes once more, the other leaves out: the first only where nothing tells of the second
+    again = next((seen for seen in (compared, compared.mirrored()) if _once_more(facts, seen)), None)
+    if again is not None:
+        return Divergence(Pattern.EXTRA_CALL, again, split.unique, cap)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
+
+
+def _once_more(facts: Facts, compared: Comparison) -> bool:
+    """Whether the odd ranks entered a branch of the job in which they made a whole step more."""
+    if compared.odd_next is None or compared.odd_next.kind is EventKind.CALL or not compared.diff.inserted():
+        return False
+    behind = compared.diff.behind and not compared.diff.rejoined and not _met_wrongly(facts, compared)
+    points = () if behind else control_flow_diff.branch_points(facts, compared)
+    return len(points) == 1 and points[0].enters
 
 
 def _pattern(facts: Facts, compared: Comparison) -> Pattern:
@@ -248,12 +261,10 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
 
 def _told(facts: Facts, compared: Comparison, *, behind: bool) -> Pattern:
     """Whether the odd ranks entered a branch of a library by what the job's own lines told it, and by nothing else: an
-    evaluation, whose batches say no more than those of the training. Or a branch of the job, in which they made a whole
-    step more."""
+    evaluation, whose batches say no more than those of the training."""
     points = () if behind else control_flow_diff.branch_points(facts, compared)
     entered = bool(points) and all(point.enters and point.sets for point in points)
-    once_more = compared.diff.inserted() and len(points) == 1 and points[0].enters
-    return Pattern.EXTRA_CALL if entered or once_more else Pattern.UNCLEAR
+    return Pattern.EXTRA_CALL if entered else Pattern.UNCLEAR
 
 
 def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:

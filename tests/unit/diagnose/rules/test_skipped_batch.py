@@ -8,7 +8,7 @@ from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, Doing, job
 from tests.unit.diagnose.stories import AT, among
-from tests.unit.diagnose.verdicts import everywhere, first
+from tests.unit.diagnose.verdicts import everywhere, first, verdict
 
 
 @everywhere
@@ -71,3 +71,17 @@ def test_a_step_of_the_optimizer_follows_the_skipped_forward_as_it_follows_every
     found = first(job([usual, short, usual], code={AT.file: FIT}))
     assert (found.code, found.culprits.members) == ("DD207", (1,))
     assert found.locations[0].source == "return zero"
+
+
+def test_a_skip_before_the_forward_is_no_step_more_of_the_other_rank() -> None:
+    # GIVEN two ranks, so that either may be the odd one, and a condition that only says `continue`
+    text = "for batch in loader:\n    if rank == odd and empty(batch):\n        continue\n    loss = model(batch)\n"
+    text += "    loss.backward()\n    step()\nbarrier()\n"
+    batch = [AT.next(1), AT.forward(4), AT.backward(5), AT.update(6)]
+    short = Doing([*batch, batch[0], *batch, AT.stop(1), AT.all("barrier", 7)])
+    # it waits in its forward: DDP broadcasts the buffers of a model that has some
+    usual = Doing([*batch, *batch, *batch[:2]])
+    for order in ([short, usual], [usual, short]):
+        found = verdict(text, order)
+        assert (found.code, found.culprits.members) == ("DD207", (order.index(short),))
+        assert found.locations[0].source == "continue"
