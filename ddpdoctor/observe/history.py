@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ddpdoctor.collect import procfs
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.seats import LivePages
@@ -17,6 +18,8 @@ class History:
     def __init__(self, pages: LivePages) -> None:
         self._pages = pages
         self._pids: dict[int, int] = {}
+        #: processes of ranks that had ended when others were started in their place
+        self._ended: set[int] = set()
         self._begin()
 
     def _begin(self) -> None:
@@ -54,10 +57,10 @@ class History:
             self.shifts.add(rank, moments)
 
     def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:
-        """The process of each rank that has a page."""
+        """The process of each rank that has a page, of the newest attempt."""
         found: dict[int, Worker] = {}
         for worker in sorted(workers, key=lambda one: one.started):
-            if worker.role is not Role.RANK:
+            if worker.role is not Role.RANK or worker.pid in self._ended:
                 continue
             try:
                 known = self._pages.of(worker).identity()
@@ -65,9 +68,17 @@ class History:
                 continue
             if known is not None:
                 found[known[0]] = worker
-        for rank, worker in found.items():
-            if self._pids.setdefault(rank, worker.pid) != worker.pid:
-                self._pids = {rank: worker.pid for rank, worker in found.items()}
-                self._begin()
-                break
+        if any(self._pids.get(rank, worker.pid) != worker.pid for rank, worker in found.items()):
+            found = self._begin_anew(found)
+        self._pids.update({rank: worker.pid for rank, worker in found.items()})
         return found
+
+    def _begin_anew(self, found: dict[int, Worker]) -> dict[int, Worker]:
+        """Leave out whoever has ended: what the attempt before did is compared with nothing that this one does, though
+        its ranks come one after the other. Of ranks that live on nothing is said: the new ones lack their history."""
+        self._ended |= {pid for pid in self._pids.values() if not procfs.runs(pid)}
+        before, self._pids = self._pids, {}
+        self._begin()
+        if any(before.get(rank) == worker.pid and worker.pid not in self._ended for rank, worker in found.items()):
+            self.shifts.forget()
+        return {rank: worker for rank, worker in found.items() if worker.pid not in self._ended}

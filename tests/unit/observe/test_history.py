@@ -1,0 +1,116 @@
+"""The history of all ranks, over attempts: real pages, of processes that live and end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.observe.history import History
+from ddpdoctor.observe.seats import LivePages
+from ddpdoctor.observe.shifts import STEADY
+from ddpdoctor.probe.writer import CALL_EVENT, CALL_KIND, Operation, PageWriter
+
+RANKS = 3
+
+
+class Job:
+    """Attempts of a job; each process of a rank has a page, which the test writes."""
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._writers: dict[int, PageWriter] = {}
+        self.workers: list[Worker] = []
+
+    def start(self, rank: int) -> None:
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+        self._processes.append(process)
+        path = self._run / f"{process.pid}.page"
+        identity = {"pid": process.pid, "started_ticks": 1, "rank": rank, "world_size": RANKS}
+        self._writers[rank] = PageWriter(str(path), identity)
+        self.workers.append(Worker(process.pid, float(len(self.workers)), Role.RANK))
+
+    def meet(self, ranks: range, line: int, times: int = 1) -> None:
+        """Collectives of some ranks at a line."""
+        for writer in (self._writers[rank] for rank in ranks):
+            place = writer.text(("/job/train.py", line, "train"))
+            for _ in range(times):
+                slot = writer.slot()
+                writer.enter(slot, Operation(CALL_KIND["all"], writer.text("all_reduce")), (place, 0), CALL_EVENT)
+                writer.leave(slot, 0)
+
+    def end(self) -> None:
+        while self._processes:
+            self._processes.pop().communicate(b"\n")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    started = Job(tmp_path)
+    yield started
+    started.end()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    return History(LivePages(tmp_path))
+
+
+def test_ranks_that_are_started_again_one_after_the_other_are_counted_from_their_beginning(
+    job: Job, history: History
+) -> None:
+    for rank in range(RANKS):
+        job.start(rank)
+    job.meet(range(RANKS), 5, times=40)
+    history.read(job.workers)
+    job.end()
+    # WHEN the pages of the second attempt are read before its last rank has one
+    for rank in range(RANKS - 1):
+        job.start(rank)
+        job.meet(range(rank, rank + 1), 3)
+        history.read(job.workers)
+    job.start(RANKS - 1)
+    job.meet(range(RANKS - 1, RANKS), 3)
+    for _ in range(3 * STEADY):
+        job.meet(range(RANKS), 5)
+        history.read(job.workers)
+    # THEN nobody has shifted, and what the first attempt did is with no rank
+    assert history.shifts.found() == ()
+    assert history.pids == {rank: worker.pid for rank, worker in enumerate(job.workers[RANKS:])}
+
+
+def test_a_shift_in_the_second_attempt_is_found(job: Job, history: History) -> None:
+    for _ in range(2):
+        job.end()
+        for rank in range(RANKS):
+            job.start(rank)
+        job.meet(range(RANKS), 5, times=20)
+        history.read(job.workers)
+    job.meet(range(1), 3)
+    job.meet(range(RANKS), 5, times=2 * STEADY)
+    history.read(job.workers)
+    (found, *_) = history.shifts.found()
+    assert found.by == ((0, 1),)
+
+
+def test_nothing_is_said_of_ranks_that_live_on_beside_one_that_was_started_again(job: Job, history: History) -> None:
+    for rank in range(RANKS):
+        job.start(rank)
+    job.meet(range(RANKS), 5, times=7)
+    history.read(job.workers)
+    job.start(0)
+    job.meet(range(1), 3)
+    job.meet(range(RANKS), 5, times=2 * STEADY)
+    history.read(job.workers)
+    assert history.shifts.found() == ()
+
+
+def test_a_page_of_a_process_without_a_rank_is_left_out(job: Job, history: History) -> None:
+    job.start(-1)
+    history.read(job.workers)
+    assert history.pids == {}
