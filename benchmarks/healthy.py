@@ -48,6 +48,9 @@ RESTARTING = {"elastic_restart": ("--max-restarts", "2")}
 LOSING = frozenset({*RESTARTING, "unseen/plain_b/elastic_wav_restart"})
 #: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
 UNDER_TORCHRUN = 4
+#: what a rank prints that torch itself aborts at the interpreter's end: a thread of gloo still holds an operation whose
+#: tensor is Python's (pytorch issue 190489 and pull request 179291). The job is lost, and a crash is true of it
+ABORTED = "terminate called without an active exception"
 #: seconds for --stall-after with every other run, a minute's work being as many seconds as the program sleeps
 PATIENCE, SHORT_PATIENCE = "8", "5"
 
@@ -106,6 +109,8 @@ class HealthyRun:
     load_average: float = 0.0
     engine: str = ""
     commit: str = ""
+    #: a rank was aborted at its end (see ABORTED)
+    aborted: bool = False
 
     @property
     def key(self) -> str:
@@ -116,11 +121,11 @@ class HealthyRun:
     def alarm(self) -> str:
         """What was false, "" if nothing was: a healthy job was called more than slow, or did not end well."""
         for one in self.said:
-            if one.alarm and not (_loses_a_rank(self.kind) and one.true_of_an_attempt):
+            if one.alarm and not ((self.aborted or _loses_a_rank(self.kind)) and one.true_of_an_attempt):
                 return one.alarm
         if self.status is None:
             return "did not end in time"
-        return f"exit status {self.status}" if self.status else ""
+        return f"exit status {self.status}" if self.status and not self.aborted else ""
 
     @property
     def slow(self) -> bool:
@@ -225,9 +230,8 @@ def run(kind: str, seed: int, folder: Path, stop: threading.Event, load: int = 0
         ranks, longest = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4)), LONGEST
         started = command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
     done = watch(started, folder, *options(kind, seed), timeout=STARTUP + longest, stop=stop)
-    return _result(
-        HealthyRun(kind, seed, ranks, options(kind, seed), _gist(done.reports), done.status, done.seconds, load)
-    )
+    made = HealthyRun(kind, seed, ranks, options(kind, seed), _gist(done.reports), done.status, done.seconds, load)
+    return _result(dataclasses.replace(made, aborted=ABORTED in done.stderr))
 
 
 def _on_nodes(kind: str, seed: int, folder: Path, stop: threading.Event, load: int) -> HealthyRun:

@@ -46,7 +46,8 @@ def summary(runs: Sequence[HealthyRun]) -> str:
     alarms = [one for one in runs if one.alarm]
     lines = [
         f"{len(runs)} runs of {len({one.kind for one in runs})} kinds, {stopping} with --on-hang stop, {loaded} beside "
-        f"busy processes; called slow: {sum(one.slow for one in runs)}; false alarms: {len(alarms)}",
+        f"busy processes; called slow: {sum(one.slow for one in runs)}; aborted by torch itself at a rank's end: "
+        f"{sum(one.aborted for one in runs)}; false alarms: {len(alarms)}",
         *(f"  {one.key}: {one.in_words()}" for one in alarms),
     ]
     return "\n".join(lines)

@@ -46,6 +46,15 @@ def test_the_crash_of_an_attempt_is_no_alarm_where_the_launcher_starts_again() -
     assert dataclasses.replace(WELL, said=(crash,)).alarm
 
 
+def test_a_rank_that_torch_aborts_at_its_end_is_a_crash_and_no_alarm() -> None:
+    crash = Said("crash", "no", ("DD251 likely",), False)
+    lost = dataclasses.replace(WELL, said=(crash,), status=1, aborted=True)
+    assert lost.alarm == ""
+    assert dataclasses.replace(lost, aborted=False).alarm
+    assert dataclasses.replace(lost, said=(crash, HANG)).alarm
+    assert "at a rank's end: 1; false alarms: 0" in healthy_runs.summary([lost])
+
+
 def test_the_gist_of_a_report() -> None:
     diagnosis = {"code": "DD231", "confidence": "likely", "culprit_confidence": "certain"}
     report = {"outcome": "slow", "deadlock": "no", "diagnoses": [diagnosis]}
