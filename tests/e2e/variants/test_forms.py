@@ -21,7 +21,6 @@ FEW = [("uneven-inputs", SPAWNED), ("dtype-mismatch", PACKAGED)]
 ALL = [(case.name, form) for form in (PACKAGED, SPAWNED) for case in CASES]
 #: what is not the same yet, and why
 OPEN = {
-    ("rank-missing-at-init", SPAWNED): "before a rank has joined, only a launcher's environment tells which it is",
     ("pipeline-last-stage-stops", SPAWNED): "the program that the form makes fails by itself: its stages assert",
     ("compile-skew", SPAWNED): "the wrapper that the form adds calls the compiled network, and its line is as right",
 }
