@@ -107,14 +107,16 @@ SECTIONS = (
         "A step under `watch`",
         "The length of a step with watch, as a multiple of that without it: blocks of steps in turns, in the same two "
         "gloo processes, with the hooks and the supervisor and without. Processor time is that of the rank with all "
-        "its threads. Hooks: microseconds of processor time that a step takes the rank's main thread more; other work "
-        "on the machine empties the caches, which makes them dearer (`python -m benchmarks.watch_overhead`).",
+        "its threads. Hooks: microseconds of processor time that a step takes the rank's main thread more. A model "
+        "empties the caches between two hooks, so that they take several times what they take alone (below), for which "
+        "there is no limit but that of the step itself (`python -m benchmarks.watch_overhead`).",
         _named("overhead"),
     ),
     Section(
         "Each hook alone",
         "Microseconds of processor time added to a call, in rounds with the hook and without it in turns. Called many "
-        "times over, so that everything is in the caches (`python -m benchmarks.hook_cost`).",
+        "times over, so that everything is in the caches: the limit of 25 µs a step is for this, and not held inside "
+        "of a real step (above; `python -m benchmarks.hook_cost`).",
         _named("hooks"),
     ),
     Section(

@@ -19,6 +19,9 @@ from benchmarks.figures import Figure, Unit
 from benchmarks.hooks_away import Watch
 from benchmarks.measured import ROOT
 
+#: the hooks that a step with DDP calls, and the microseconds that they may take together
+STEP = ("a batch", "a forward of DDP", "a backward", "an optimizer step")
+MOST = 25.0
 #: seconds of a round, which decide how many calls it has
 _ROUND = 0.05
 
@@ -41,7 +44,11 @@ def measure(rounds: int) -> list[Figure]:
         check=True,
     )
     measured: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
-    return [figures.paired(name, [differences], Unit.MICROSECONDS) for name, differences in measured.items()]
+    step = [sum(together) for together in zip(*(measured[name] for name in STEP), strict=True)]
+    return [
+        *(figures.paired(name, [differences], Unit.MICROSECONDS) for name, differences in measured.items()),
+        figures.paired("a step with DDP: the first four together", [step], Unit.MICROSECONDS, MOST),
+    ]
 
 
 def _calls(work: Callable[[], object]) -> int:

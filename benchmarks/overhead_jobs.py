@@ -26,8 +26,6 @@ class Kind:
     make: Callable[[], Job]
     #: the most that a step may take under watch, in steps without; None where none is promised
     ratio: float | None = None
-    #: the most microseconds that hooks may take of a step; None where calls of the program make it many
-    hooks: float | None = 25.0
     #: the fewest steps of a block
     steps: int = 2
     #: whether the time inside of hooks is measured, too: dynamo would see the clock
@@ -148,7 +146,7 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("tiny", "tiny steps: four linear layers of 256, DDP", tiny, steps=40),
-        Kind("collectives", "32 small `all_reduce` a step, called by the program", collectives, hooks=None, steps=20),
+        Kind("collectives", "32 small `all_reduce` a step, called by the program", collectives, steps=20),
         Kind(
             "loader",
             "loader-heavy: a small step, two data workers for each rank, which each block starts",
@@ -156,7 +154,7 @@ KINDS = {
             steps=40,
         ),
         Kind("mnist", "the network of PyTorch's MNIST example, 64 images, DDP", mnist, ratio=1.01),
-        Kind("fsdp2", "FSDP2: six blocks, sharded one by one", fsdp2, hooks=None, steps=10),
+        Kind("fsdp2", "FSDP2: six blocks, sharded one by one", fsdp2, steps=10),
         Kind("compile", "`torch.compile` around DDP, eight blocks", compiled, steps=20, inside=False),
         Kind("resnet", "a small ResNet, DDP", resnet, ratio=1.01),
         Kind("transformer", "a transformer of six blocks, DDP", transformer, ratio=1.01),

@@ -75,7 +75,7 @@ def measure(kind: Kind, launches: int) -> list[Figure]:
     if kind.inside:
         inside = [*ratios["inside"]]
         found += [
-            figures.paired("inside of hooks", inside, Unit.MICROSECONDS, kind.hooks, each="steps"),
+            figures.paired("inside of hooks", inside, Unit.MICROSECONDS, each="steps"),
             figures.paired(
                 "its processor time by the time inside of hooks", ratios["share"], limit=kind.ratio, each="steps"
             ),
