@@ -40,9 +40,33 @@ def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     return _joined(facts, call) or _guarded_beside(facts, call)
 
 
+def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether some ranks wait until the others are past the call: in a function on the way to it they run a collective
+    before it, and the others theirs after it."""
+    if not call.context.calls:
+        return False
+    way = (*call.context.chain, call.site)
+    before: set[str] = set()
+    after: set[str] = set()
+    for op, chain, under in _operations(facts, call.context.calls[0]):
+        here = way[len(chain)] if chain == way[: len(chain)] and len(chain) < len(way) else None
+        if here is None or op.site.file != here.file:
+            continue
+        chosen = {branch.text for branch, _ in under if _on_rank(branch)}
+        if op.site.end_line < here.line:
+            before |= chosen
+        elif op.site.line > here.end_line:
+            after |= chosen
+    return bool(before and after - before)
+
+
 def suspicion(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     """What makes it likely, but may as well be said twice: a condition on the rank beside the call."""
     return None if call.context.some_ranks_only or not call.context.calls else _told_apart(facts, call)
+
+
+def _on_rank(branch: Branch) -> bool:
+    return len(branch.truth) > 1 or heuristics.NAMES_RANK.found_in(branch.text)
 
 
 def _joined(facts: ModuleFacts, call: CallEvent) -> Witness | None:

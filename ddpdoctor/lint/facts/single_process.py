@@ -82,13 +82,16 @@ def _asks_more(test: ast.expr, asking: list[ast.Call]) -> bool:
 
 
 def asked(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
-    """Where the class or function of a call asks whether there is a process group, to use it elsewhere."""
+    """Where the class or function of a call asks whether there is a process group, to use it elsewhere; not where it
+    asks in order to make one."""
     function = call.context.function
     if function is None or function.module.path != facts.module.path:
         return None
     scope: ast.AST = function.owner.node if function.owner is not None else function.node
     for test, body in _tests(scope):
-        if heuristics.ASKS_FOR_GROUP.found_in(text_of(test)) and any(_uses_group(facts, node) for node in body):
+        if not heuristics.ASKS_FOR_GROUP.found_in(text_of(test)) or any(_makes_group(node) for node in body):
+            continue
+        if any(_uses_group(facts, node) for node in body):
             return site_of(facts.module, test)
     return None
 
@@ -115,6 +118,10 @@ def _uses_group(facts: ModuleFacts, node: ast.AST) -> bool:
         return False
     path = facts.module.imported(node.func) or ""
     return path in collectives.WRAPPERS or (path.startswith(_C10D) and path in collectives.COLLECTIVES)
+
+
+def _makes_group(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and heuristics.MAKES_GROUP.found_in(last_name(node.func))
 
 
 def _helper(facts: ModuleFacts, function: ast.AST) -> SourceSite | None:

@@ -247,7 +247,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
-    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call):
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
     if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
         return None

@@ -383,6 +383,10 @@ CHOOSES_RANK = _pattern(
     r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
     r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib",
 )
+NAMES_RANK = _pattern(
+    "a condition is on the rank, though its value cannot be seen",
+    "DD124: the first rank of a machine comes first, without a context", r"rank|master|is_main|main_process|primary",
+)  # fmt: skip
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
     "DD171: rank 0 goes first, and the others find the file",

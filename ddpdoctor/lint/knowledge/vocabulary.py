@@ -18,6 +18,8 @@ RANK_CALLS = frozenset({
 })  # fmt: skip
 LOCAL_RANK_CALLS = frozenset({
     "torch.distributed.get_node_local_rank",
+    # each rank has set its own device; where none has, DD143 and DD173 tell
+    "torch.cuda.current_device",
     "horovod.torch.local_rank",
     "ignite.distributed.get_local_rank",
     "mmengine.dist.get_local_rank",
