@@ -86,11 +86,12 @@ def _look(sample: Sample) -> _Look:
         return found
 
     pages = decoded(PartKind.PAGE, Source.PAGES, lambda data, _: _shown(decode_page(data)))
+    seen = decoded(PartKind.STACKS, Source.STACKS, _read_from_outside)
     look = _Look(
         time=sample.time,
         pages=pages,
         recorders=decoded(PartKind.RECORDER, Source.RECORDER, lambda data, _: flight_recorder.parse(data)),
-        stacks=decoded(PartKind.STACKS, Source.STACKS, _read_from_outside),
+        stacks={pid: _numbered(x, pid, pages.get(pid)) for pid, x in seen.items()},
         processes=decoded(PartKind.PROCESS, Source.PROCESSES, lambda data, _: procfs.parse(data)),
         fatal=decoded(PartKind.FATAL, Source.FAULTHANDLER, lambda data, _: data),
         gaps=tuple(gaps),
@@ -109,6 +110,22 @@ def _narrowed(look: _Look, threads: Mapping[int, tuple[int, ...]]) -> _Look:
         pages={pid: narrow.page(x, threads[pid]) if pid in threads else x for pid, x in look.pages.items()},
         stacks={pid: narrow.stacks(x, threads[pid]) if pid in threads else x for pid, x in look.stacks.items()},
         processes={pid: narrow.process(x, threads[pid]) if pid in threads else x for pid, x in look.processes.items()},
+    )
+
+
+def _numbered(stacks: Stacks, pid: int, page: Page | None) -> Stacks:
+    """With the kernel's numbers of threads that py-spy could not tell: before Python 3.11 only threads that called what
+    is hooked, which are on the page, and the main thread have one."""
+    if all(thread.os_id for thread in stacks.threads):
+        return stacks
+    known = {one.ident: one.os_id for one in page.thread_numbers} if page is not None else {}
+    main = stacks.main() if [thread.name for thread in stacks.threads].count("MainThread") == 1 else None
+    return dataclasses.replace(
+        stacks,
+        threads=tuple(
+            dataclasses.replace(one, os_id=one.os_id or known.get(one.ident, pid if one is main else 0))
+            for one in stacks.threads
+        ),
     )
 
 

@@ -9,7 +9,18 @@ from typing import Any
 
 from ddpdoctor.collect import noted_stacks
 from ddpdoctor.model.collectives import Call, Kind
-from ddpdoctor.model.progress import Counters, EndedThread, Ending, EndKind, Event, EventKind, LoaderCount, Page, Raised
+from ddpdoctor.model.progress import (
+    Counters,
+    EndedThread,
+    Ending,
+    EndKind,
+    Event,
+    EventKind,
+    LoaderCount,
+    Page,
+    Raised,
+    ThreadNumbers,
+)
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
@@ -101,6 +112,7 @@ def decode_page(data: bytes) -> Page:
         events=tuple(_event(event) for event in raw.events),
         events_lost=raw.events_lost,
         communicating_threads=raw.communicating,
+        thread_numbers=tuple(ThreadNumbers(*pair) for pair in raw.numbers),
         pending=tuple(raised for raised in map(_raised, raw.pending) if raised is not None),
         ending=_ending(raw.ending),
         leaving=_leaving(raw.pending),

@@ -113,6 +113,7 @@ def _thread(item: dict[str, Any]) -> Thread:
         frames=tuple(_frame(frame) for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)),
         active=Observed.of(bool(item.get("active"))),
         owns_gil=Observed.of(bool(item.get("owns_gil"))),
+        ident=int(item.get("thread_id") or 0),
         locals=tuple(local for i, frame in enumerate(frames[:MOST_FRAMES]) for local in _locals(i, frame)),
     )
 

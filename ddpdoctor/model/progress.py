@@ -125,6 +125,16 @@ class EndedThread:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadNumbers:
+    """The two numbers of one thread."""
+
+    #: Python's
+    ident: int
+    #: the kernel's
+    os_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """A decoded snapshot of one process's page."""
 
@@ -149,6 +159,8 @@ class Page:
     events_lost: int = 0
     #: threads that have ever issued a collective
     communicating_threads: tuple[int, ...] = ()
+    #: of threads that called what is hooked
+    thread_numbers: tuple[ThreadNumbers, ...] = ()
     #: exceptions being handled (`sys._current_exceptions`) while nothing else was written
     pending: tuple[Raised, ...] = ()
     ending: Ending | None = None

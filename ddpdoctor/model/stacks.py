@@ -32,6 +32,7 @@ class Local:
 class Thread:
     """One thread's Python frames, innermost first."""
 
+    #: the kernel's number, 0 if it is not known
     os_id: int
     name: str
     frames: tuple[Site, ...]
@@ -42,6 +43,8 @@ class Thread:
     locals: tuple[Local, ...] = ()
     #: of a stack that its own process took: whether the thread has not run since
     rested: Observed = Observed.UNKNOWN
+    #: Python's number, 0 if it is not known
+    ident: int = 0
 
     def local(self, frame: int, name: str) -> Local | None:
         """The local of this name in the frame with this index, None if it was not kept."""

@@ -20,6 +20,7 @@ import json
 import struct
 import sys
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,7 +53,8 @@ NOTE = struct.Struct("=II")
 #: per creation site of data iterators: text position of the site (0 if unknown), delivered, stops
 LOADERS, LOADER_ROWS, LOADER_WORDS = PENDING + PENDING_SIZE, 256, 3
 
-#: per thread: kernel thread id, depth of nested calls, whether it ever communicated, unused; then its calls
+#: per thread: kernel thread id, depth of nested calls, whether it ever communicated, Python's number of it (0 in older
+#: pages); then its calls
 THREADS, THREAD_ROWS, CALL_DEPTH = LOADERS + LOADER_ROWS * LOADER_WORDS * 8, 64, 4
 THREAD_HEAD = 32
 #: number, time, numel, thread, site, group, op, dtype, peer, root, tag, kind, flags, (detail), path, number; the path
@@ -143,6 +145,8 @@ class RawPage(NamedTuple):
     events: tuple[RawCall, ...]
     events_lost: int
     communicating: tuple[int, ...]
+    #: (Python's number, kernel thread id) of threads
+    numbers: tuple[tuple[int, int], ...]
     pending: list[Any]
     ending: dict[str, Any] | None
     #: as `thread_stacks` describes them; None if none were taken, or the page's version has none
@@ -211,6 +215,7 @@ def read(data: bytes) -> RawPage:
         events=events,
         events_lost=lost,
         communicating=communicating,
+        numbers=_numbers(data),
         pending=read_pending(data),
         ending=ending if isinstance(ending, dict) else None,
         stacks=stacks if isinstance(stacks, dict) else None,
@@ -309,6 +314,14 @@ def read_threads(region: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...]
                 record = _record((*fields[:13], fields[14]), texts, "call", fields[11])
                 calls.append(record._replace(detail=detail, depth=level))
     return tuple(calls), tuple(communicating)
+
+
+def _numbers(data: bytes) -> tuple[tuple[int, int], ...]:
+    """Python's and the kernel's number of each thread; not of those that two rows have, for one of these has ended."""
+    rows = [struct.unpack_from("@4Q", data, THREADS + row * THREAD_SIZE) for row in range(THREAD_ROWS)]
+    pairs = [(own, thread) for thread, _, _, own in rows if own and 0 < thread < 1 << 32]
+    times = Counter(own for own, _ in pairs)
+    return tuple((own, thread) for own, thread in pairs if times[own] == 1)
 
 
 def _loaders(data: bytes, texts: StringTable) -> list[RawLoader]:

@@ -163,6 +163,7 @@ class PageWriter:
             if row not in self._slots and self._slots.setdefault(row, slot) is slot:
                 self._words[slot.word + 1] = 0
                 self._words[slot.word + 2] = 0
+                self._words[slot.word + 3] = slot.ident
                 self._words[slot.word] = thread
                 return slot
         return Slot(page.THREAD_ROWS, thread)

@@ -1,8 +1,9 @@
-"""Which process is which rank, if the program and its launcher disagree."""
+"""Which process is which rank, if the program and its launcher disagree; which thread is which, if py-spy is silent."""
 
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,40 @@ def test_children_that_begin_or_end_between_samples_are_seen(alive: tuple[tuple[
     motion = with_children(*alive).ranks[0].motion
     assert motion is not None
     assert motion.children_changed is changed
+
+
+@pytest.mark.parametrize("mains", [1, 2])
+def test_threads_whose_kernel_number_py_spy_does_not_tell_have_it_from_the_page(tmp_path: Path, mains: int) -> None:
+    # GIVEN a process before Python 3.11, two threads of which have called what is hooked
+    page = PageWriter(str(tmp_path / "100.page"), {"pid": 100, "started_ticks": 1, "rank": 0, "world_size": 1})
+    rows: list[tuple[int, int]] = []
+    both = threading.Barrier(2)
+
+    def call() -> None:
+        slot = page.slot()
+        rows.append((slot.ident, slot.thread))
+        # one after the other they might have the same number
+        both.wait()
+
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    frames = [{"filename": "/job/train.py", "line": 3, "name": "train"}]
+    told = [{"thread_id": own, "thread_name": "helper", "os_thread_id": None, "frames": frames} for own, _ in rows]
+    told += [
+        {"thread_id": 7 + n, "thread_name": "MainThread", "os_thread_id": None, "frames": frames} for n in range(mains)
+    ]
+    told += [{"thread_id": 3, "thread_name": "other", "os_thread_id": None, "frames": frames}]
+    parts = (
+        Part(PartKind.PAGE, 100, Path(page.path).read_bytes()),
+        Part(PartKind.STACKS, 100, json.dumps(told).encode(), "py-spy --nonblocking"),
+    )
+    sample = Sample(1.0, (Worker(100, 1.0, Role.RANK, Rank(0), 0, 1),), parts)
+    # WHEN it is assembled
+    (rank,) = assemble(Capture((sample,), Timing(0.0, 0.0, 0.0, 1.0))).ranks
+    # THEN these have the page's numbers, the main thread has that of the process, and others have none
+    assert rank.stacks is not None
+    numbers = [thread.os_id for thread in rank.stacks.threads]
+    assert numbers == [*(kernel for _, kernel in rows), *([100] if mains == 1 else [0, 0]), 0]
