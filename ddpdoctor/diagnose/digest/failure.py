@@ -124,8 +124,11 @@ def _ended_ranks(evidence: Evidence) -> list[Failure]:
     """The ranks that ended with a failure or for one. Nobody where their framework ended all after their work."""
     dying = [rank for rank in evidence.ranks if not is_masked(rank, evidence.timing.collected)]
     found = [failure for failure in map(_failure, dying) if failure]
-    if any(map(_lives, evidence.ranks)) or (found and all(failure.victim for failure in found)):
+    if found and all(failure.victim for failure in found):
         found += [failure for failure in map(_gone, dying) if failure]
+    elif any(rank.exit is None and _lives(rank) for rank in evidence.ranks):
+        # its page would say that it had come to its end: without one nothing tells that it had not
+        found += [failure for rank in dying if rank.page is not None and (failure := _gone(rank))]
     dismissed = {rank.rank for rank in filter(_dismissed, dying)}
     if {failure.rank for failure in found} <= dismissed:
         return []

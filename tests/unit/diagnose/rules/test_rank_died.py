@@ -218,3 +218,22 @@ def test_an_exception_of_the_program_comes_again(kind: str, retry: Retry) -> Non
 def test_a_rank_that_was_killed_may_live_the_next_time() -> None:
     gone = Doing([AT.all("barrier", 2)], exit_status=-9)
     assert examine(job([Doing([AT.all("all_reduce", 3)]), gone])).diagnoses[0].retry is Retry.MAY_PASS
+
+
+@pytest.mark.parametrize(
+    ("page", "others", "crashed"),
+    [
+        (True, None, True),  # its page says that it was in the middle of its work, and the others live
+        (False, None, False),  # nobody knows how it ended: it may have come to its end
+        (False, 0, False),  # nor where the others did
+    ],
+)
+def test_a_rank_of_which_nothing_tells_how_it_ended(page: bool, others: int | None, crashed: bool) -> None:
+    evidence = job([Doing([AT.all("barrier", 2)], blocked=False) for _ in range(3)])
+    gone = replace(evidence.ranks[2], process=None, stacks=None, exit=Exit(1002, None, 50.0))
+    gone = gone if page else replace(gone, page=None)
+    living = [one if others is None else replace(one, exit=Exit(1, others, 50.0)) for one in evidence.ranks[:2]]
+    report = examine(replace(evidence, ranks=(*living, gone)))
+    blamed = [found.culprits.members for found in report.diagnoses]
+    assert (report.outcome is Outcome.CRASH) is crashed
+    assert blamed[:1] == ([(2,)] if crashed else []) or report.outcome is Outcome.HANG
