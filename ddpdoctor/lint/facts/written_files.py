@@ -122,7 +122,7 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
     if node is None:
         return False
-    text = _spelled_out(call, node)
+    text = spelled_out(call, node)
     called = set(_called(text)) - vocabulary.PATH_FUNCTIONS
     return not heuristics.OWN_PATH.found_in(text) and all(_makes_path(call.context.module, name) for name in called)
 
@@ -152,7 +152,7 @@ def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
 _DEEPEST = 3
 
 
-def _spelled_out(call: CallEvent, node: ast.expr) -> str:
+def spelled_out(call: CallEvent, node: ast.expr) -> str:
     """The expression's source, with that of the variables in it that the call can see: of its function, and of the
     file.
     """
@@ -290,7 +290,7 @@ def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
     """Whether the path is made of a loop's variable that does not count: of a sample, which may be this rank's own."""
     if node is None:
         return False
-    text = _names(_spelled_out(call, node))
+    text = _names(spelled_out(call, node))
     for loop in call.context.loops:
         obj = loop.over.object if loop.over is not None else None
         counts = isinstance(obj, Made) and obj.path in ("builtins.range", "itertools.count")

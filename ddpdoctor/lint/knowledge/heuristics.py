@@ -383,6 +383,10 @@ CHOOSES_RANK = _pattern(
     r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
     r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib",
 )
+PATH_OF_RANK = _pattern(
+    "a path holds the number of the rank that saved the file",
+    "DD173: each rank loads what it has saved itself", r"\{[^{}]*rank|(str|format)\([^()]*rank|% \(?[^()]*rank",
+)  # fmt: skip
 NAMES_RANK = _pattern(
     "a condition is on the rank, though its value cannot be seen",
     "DD124: the first rank of a machine comes first, without a context", r"rank|master|is_main|main_process|primary",

@@ -34,7 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, launch, loaded_states
+from ddpdoctor.lint.facts import devices, launch, loaded_states, written_files
 from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -56,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     on_gpus = _on_gpus(facts, groups)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        if placed or call.context.some_ranks_only:
+        if placed or call.context.some_ranks_only or _own_file(call):
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
@@ -68,6 +68,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = ((known, "here the device is known"),) if known else ()
         fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
         yield facts.finding(RULE, call.site, message, related=related, fix=fix, context=call.context, severity=severity)
+
+
+def _own_file(call: CallEvent) -> bool:
+    """Whether each rank loads a file of its own, which it has saved from its own device."""
+    return bool(call.node.args) and heuristics.PATH_OF_RANK.found_in(written_files.spelled_out(call, call.node.args[0]))
 
 
 def _on_gpus(facts: ModuleFacts, groups: list[CallEvent]) -> bool:
