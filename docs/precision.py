@@ -18,7 +18,7 @@ _VERDICTS = ("real", "harmless", "false")
 _INTRODUCTION = """\
 # Precision of lint on code that nobody here wrote
 
-Only first looks count. For each batch, ten training repositories (eleven in the last) that nobody here had looked at
+Only first looks count. For each batch, ten or eleven training repositories that nobody here had looked at
 were linted at their newest commit, with the default rules (errors and warnings, no hints), at the commit of this
 project that the table names. Every finding was judged by reading the code, and the table was committed, before anything
 was mended: what lint says of these places today is no measure any more.
