@@ -421,6 +421,10 @@ KEEPS_NUMBERS = _pattern(
 
 # Launchers
 
+OF_SEVERAL_PROCESSES = _words(
+    "a program reads its local rank, or has to do with several processes",
+    "DD146: only the underscore", ".local_rank", "distributed", "local_rank)",
+)  # fmt: skip
 READS_LOCAL_RANK = _words(
     "the script takes its local rank as launchers of today give it",
     "DD146: the environment is read in another file",

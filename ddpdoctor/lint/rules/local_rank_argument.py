@@ -34,6 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
@@ -68,12 +69,24 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif read:
             message = "unless only torchrun starts it: torch 2's old launcher passes --local-rank, not --local_rank"
             severity = Severity.HINT
+        elif call.context.from_script and _one_process(facts):
+            message, severity = (
+                f"if several processes are started, which nothing else here shows: {_MESSAGE}",
+                Severity.HINT,
+            )
         at = site_of(facts.module, spelled[0])
         edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related)
+
+
+def _one_process(facts: ModuleFacts) -> bool:
+    """Whether nothing in the program reads the option, or has to do with several processes."""
+    if launch.uses_framework(facts) or launch.knows_ranks(facts):
+        return False
+    return not any(heuristics.OF_SEVERAL_PROCESSES.found_in(text) for text in facts.texts)
 
 
 def _from_environment(call: CallEvent) -> bool:
