@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
 PORT = 29517
 NAMES = ("meet-a", "meet-b", "meet-c")
+NUMBERS = itertools.count()
 #: shifts the wall clock of a Python process that finds it on its path
 SHIFTED = """
 import os, time
@@ -47,7 +49,8 @@ def nodes() -> Iterator[dict[str, str]]:
     """Names of namespaces -> addresses on one bridge."""
     if shutil.which("ip") is None:
         pytest.skip("ip is not installed: apt-get install iproute2")
-    tag = f"{os.getpid() % 10000}"
+    # the kernel takes its time to remove what a test before this one had
+    tag = f"{os.getpid() % 10000}-{next(NUMBERS)}"
     names = [f"{name}{tag}" for name in NAMES]
     bridge = f"br-{tag}"
     try:
