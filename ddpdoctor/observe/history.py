@@ -77,6 +77,7 @@ class History:
         """Leave out whoever has ended: what the attempt before did is compared with nothing that this one does, though
         its ranks come one after the other. Of ranks that live on nothing is said: the new ones lack their history."""
         self._ended |= {pid for pid in self._pids.values() if not procfs.runs(pid)}
+        self._pages.forget(self._ended)
         before, self._pids = self._pids, {}
         self._begin()
         if any(before.get(rank) == worker.pid and worker.pid not in self._ended for rank, worker in found.items()):

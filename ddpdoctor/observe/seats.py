@@ -30,6 +30,11 @@ class LivePages:
             page = self._pages[worker.pid] = LivePage(self._run / f"{worker.pid}.page")
         return page
 
+    def forget(self, pids: Iterable[int]) -> None:
+        """Drop what was read of these processes' pages: a job of many attempts must not make the watcher grow."""
+        for pid in pids:
+            self._pages.pop(pid, None)
+
     def seats(self, workers: Iterable[Worker], now: float) -> tuple[Seat, ...]:
         """Every rank's threads that stand, from pages that `History.read` has read.
 

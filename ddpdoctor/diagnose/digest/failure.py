@@ -124,15 +124,21 @@ def _ended_ranks(evidence: Evidence) -> list[Failure]:
     """The ranks that ended with a failure or for one. Nobody where their framework ended all after their work."""
     dying = [rank for rank in evidence.ranks if not is_masked(rank, evidence.timing.collected)]
     found = [failure for failure in map(_failure, dying) if failure]
-    if found and all(failure.victim for failure in found):
-        found += [failure for failure in map(_gone, dying) if failure]
-    elif any(rank.exit is None and _lives(rank) for rank in evidence.ranks):
-        # its page would say that it had come to its end: without one nothing tells that it had not
-        found += [failure for rank in dying if rank.page is not None and (failure := _gone(rank))]
+    found += _without_a_word(evidence, dying, found)
     dismissed = {rank.rank for rank in filter(_dismissed, dying)}
     if {failure.rank for failure in found} <= dismissed:
         return []
     return [replace(one, victim=_is_victim(evidence, one) or one.rank in dismissed) for one in found]
+
+
+def _without_a_word(evidence: Evidence, dying: list[RankEvidence], found: list[Failure]) -> list[Failure]:
+    """Ranks of which nobody knows how they ended, where they left others behind."""
+    if found and all(failure.victim for failure in found):
+        return [failure for failure in map(_gone, dying) if failure]
+    if any(rank.exit is None and _lives(rank) for rank in evidence.ranks):
+        # its page would say that it had come to its end: without one nothing tells that it had not
+        return [failure for rank in dying if rank.page is not None and (failure := _gone(rank))]
+    return []
 
 
 def _is_victim(evidence: Evidence, failure: Failure) -> bool:

@@ -79,9 +79,10 @@ def test_ranks_that_are_started_again_one_after_the_other_are_counted_from_their
     for _ in range(3 * STEADY):
         job.meet(range(RANKS), 5)
         history.read(job.workers)
-    # THEN nobody has shifted, and what the first attempt did is with no rank
+    # THEN nothing of the first attempt is kept, nobody has shifted, and what the first attempt did is with no rank
     assert history.shifts.found() == ()
     assert history.pids == {rank: worker.pid for rank, worker in enumerate(job.workers[RANKS:])}
+    assert [len(history._pages.of(worker).news()) > 0 for worker in job.workers] == [True] * RANKS + [False] * RANKS
 
 
 def test_a_shift_in_the_second_attempt_is_found(job: Job, history: History) -> None:
