@@ -2,10 +2,10 @@
 
 The broken program of every fixture runs under `ddpdoctor watch`, unchanged and in generated variants
 (tests/e2e/variants). To find false alarms, every fixed program and many seeds of every healthy but unusual program
-(benchmarks/healthy.py) run as well. Each result is appended to build/accuracy.jsonl or build/healthy.jsonl at once,
-with its seed, commit and a hash of the engine; an interrupted run continues where it stopped, and results of another
-engine do not count: those runs are made again. Exit status 1 if anything called certain is wrong, or a healthy job was
-reported as hanging.
+(benchmarks/healthy.py) run as well. Each result is appended to build/accuracy.jsonl or benchmarks/healthy_runs.jsonl
+at once, with its seed, commit and a hash of the engine; an interrupted run continues where it stopped, and results of
+another engine do not count: those runs are made again. Exit status 1 if anything called certain is wrong, or a healthy
+job was reported as hanging.
 """
 
 from __future__ import annotations

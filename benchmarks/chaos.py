@@ -13,9 +13,9 @@ What must hold, whatever happens:
 - it never ends by an exception of its own;
 - nobody is blamed but the rank that hangs the job, or the one that was struck.
 
-Results are appended to build/chaos.jsonl at once, with seed and commit; a measurement that was interrupted goes on
-where it stopped. `--page` writes docs/chaos.md from them. Exit status 1 if anything of this did not hold, 130 after
-Ctrl-C.
+Results are appended to benchmarks/chaos_runs.jsonl at once, with seed and commit; a measurement that was interrupted
+goes on where it stopped. `--page` writes docs/chaos.md from them. Exit status 1 if anything of this did not hold, 130
+after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.e2e.chaos.faults import BY_NAME, FAULTS, Fault, Part
 from tests.e2e.chaos.inside import LONGEST
 
 PAGE = measured.ROOT / "docs" / "chaos.md"
-RESULTS = measured.ROOT / "build" / "chaos.jsonl"
+RESULTS = measured.ROOT / "benchmarks" / "chaos_runs.jsonl"
 NAMESPACES = [
     "unshare",
     "--user",

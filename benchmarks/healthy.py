@@ -2,7 +2,7 @@
 
 The kinds are the programs of tests/e2e/healthy, some of them on several nodes as well (healthy_nodes.py), and the
 harmless programs of benchmarks/unseen that were run before (a first run measures what nobody has looked at) and import
-nothing that is not installed. Results are in build/healthy.jsonl.
+nothing that is not installed. Results are in benchmarks/healthy_runs.jsonl.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.e2e.job import STARTUP, Report, forked, torchrun, watch
 from tests.e2e.nodes import obstacle
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
-RESULTS = measured.ROOT / "build" / "healthy.jsonl"
+RESULTS = measured.ROOT / "benchmarks" / "healthy_runs.jsonl"
 #: before the name of a program of benchmarks/unseen, and of one that runs on several nodes
 UNSEEN, NODES = "unseen", "nodes/"
 #: seconds that a job may take beside its start

@@ -1,8 +1,9 @@
 """Is any healthy job stopped? `python -m benchmarks.healthy_runs` runs healthy jobs under `ddpdoctor watch`.
 
 Half of the runs have `--stall-after 8 --on-hang stop` (5 seconds for programs whose unusual work is as much shorter),
-the others the defaults. Each result is appended to build/healthy.jsonl at once, with its seed, commit, load and a hash
-of the engine; an interrupted measurement goes on where it stopped, and results of another engine do not count.
+the others the defaults. Each result is appended to benchmarks/healthy_runs.jsonl at once, with its seed, commit, load
+and a hash of the engine; an interrupted measurement goes on where it stopped, and results of another engine do not
+count.
 
 Exit status 1 if a healthy job was stopped, called a hang or a crash, called anything with certainty, or did not end
 with status 0; 130 after Ctrl-C.

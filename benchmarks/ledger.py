@@ -1,7 +1,7 @@
 """Runs that are made once: each result is a line of JSON in a file, and an interrupted measurement goes on from there.
 
-A result says by which engine (benchmarks/measured.py) it was made. Results of another engine stay in the file but do
-not count: those runs are made again.
+A result says by which engine (benchmarks/measured.py) it was made. Results of another engine do not count, those runs
+are made again, and the first new result takes their place: what such files say of the past is in their history.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Ledger(Generic[R]):
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         found = [decode(json.loads(line)) for line in text.splitlines() if line]
         self._counting = {result.key: result for result in found if result.engine == measured.engine()}
-        if len(self._counting) < len({result.key for result in found}):
+        self._outdated = any(result.engine != measured.engine() for result in found)
+        if self._outdated:
             print(f"results of another engine in {file} do not count", file=sys.stderr)
 
     @property
@@ -67,9 +68,16 @@ class Ledger(Generic[R]):
     def add(self, result: R) -> None:
         """Keep a result; it is in the file when this returns."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
+        if self._outdated:
+            self.file.write_text("".join(map(_line, self._counting.values())), encoding="utf-8")
+            self._outdated = False
         with self.file.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(dataclasses.asdict(result)) + "\n")  # type: ignore[call-overload]
+            stream.write(_line(result))
         self._counting[result.key] = result
+
+
+def _line(result: Result) -> str:
+    return json.dumps(dataclasses.asdict(result)) + "\n"  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def test_results_are_read_again_and_those_of_another_engine_do_not_count(
     assert WELL.key in again
     assert "long_step/1" not in again
     assert "another engine" in capsys.readouterr().err
+    again.add(dataclasses.replace(WELL, seed=2))
+    assert [json.loads(line)["seed"] for line in file.read_text(encoding="utf-8").splitlines()] == [WELL.seed, 2]
     assert healthy.ledger(file, fresh=True).results == []
 
 
