@@ -12,7 +12,7 @@ PEERS_VENV ?= .venv-peers
 PEERS_INSTALLED := $(PEERS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-part test-ends test-nodes test-gpu fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
-	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat clean
+	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat repeat-tests clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -38,6 +38,7 @@ help:
 	@echo "make chaos      is a job harmed, or anybody blamed, when something else goes wrong (an hour; goes on where it was broken off)"
 	@echo "make compat TORCH=2.9.1  twelve jobs with that torch, in an environment that is removed again (half an hour, 8 GB)"
 	@echo "make soak       does anything grow in half an hour, or stay behind"
+	@echo "make repeat-tests  does any test fail now and then: twenty times those that start processes (two hours; goes on where it was broken off)"
 	@echo "make dump-accuracy   how often dump is right of jobs that nobody wrapped (twenty minutes)"
 
 env: $(INSTALLED)
@@ -167,6 +168,10 @@ chaos: env
 
 soak: env
 	$(BIN)/python -m benchmarks.soak $(ARGS)
+
+# more load: make repeat-tests ARGS="--load 4 --until 60"
+repeat-tests: env
+	$(BIN)/python -m benchmarks.repeated_tests $(ARGS)
 
 # one version after the other: make compat TORCH="2.5.1 newest" ARGS="--python python3.12"
 compat: env
