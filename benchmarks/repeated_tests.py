@@ -36,6 +36,8 @@ FOLDERS = (
 )
 #: pytest's exit statuses for "all passed" and "some failed"
 _PASSED, _FAILED = 0, 1
+#: seconds in which pytest may end its jobs
+_GRACE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +80,22 @@ def repeat(number: int, load: int, workers: int, folder: Path, stop: threading.E
         process = subprocess.Popen(command, cwd=measured.ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         while process.poll() is None:
             if stop.wait(0.5):
-                process.send_signal(signal.SIGINT)
-                process.wait()
+                _end(process)
     if not stop.is_set() and process.returncode not in (_PASSED, _FAILED):
         raise RuntimeError(f"pytest ended with status {process.returncode}: see {folder / 'output.txt'}")
     passed, failed = (0, ()) if stop.is_set() else outcomes(results.read_text(encoding="utf-8"))
     seconds, average = time.monotonic() - began, round(os.getloadavg()[0], 1)
     return Repetition(number, passed, failed, seconds, load, average, measured.engine(), measured.commit())
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End pytest as Ctrl-C does, so that its jobs end, too; SIGINT may be ignored, as in a script's background."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.wait()
 
 
 def outcomes(junit: str) -> tuple[int, tuple[str, ...]]:
