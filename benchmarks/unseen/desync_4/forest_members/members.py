@@ -9,7 +9,7 @@ class Plots(Dataset):
     """Forest plots with a burnt flag. Each member of the ensemble draws a bootstrap of its own."""
 
     def __init__(self, member, size):
-        generator = torch.Generator().manual_seed(50 + member)
+        generator = torch.Generator().manual_seed(70 + member)
         self.rows = torch.randn(size, 24, generator=generator)
         self.burnt = (self.rows[:, 0] + self.rows[:, 1] > 0.2).float()
         quiet = slice(2240, 2256)

@@ -6,15 +6,15 @@ from torch.utils.data import DataLoader
 
 
 class Finite:
-    """Mixin: a loss that is no number is not learned from."""
+    """Mixin: nothing is learned from a loss that is no number."""
 
     bad = 0
 
-    def checked(self, loss):
-        if torch.isfinite(loss):
-            return loss
-        self.bad += 1
-        return None
+    def backward(self, loss, *args, **kwargs):
+        if not torch.isfinite(loss):
+            self.bad += 1
+            return None
+        return super().backward(loss, *args, **kwargs)
 
 
 class Rhythm(Finite, L.LightningModule):
@@ -34,8 +34,7 @@ class Rhythm(Finite, L.LightningModule):
 
     def training_step(self, batch, batch_idx):
         beats, kinds = batch
-        loss = nn.functional.cross_entropy(self.net(beats.unsqueeze(1)), kinds)
-        return self.checked(loss)
+        return nn.functional.cross_entropy(self.net(beats.unsqueeze(1)), kinds)
 
     def configure_optimizers(self):
         return torch.optim.AdamW(self.parameters(), lr=self.rate)
