@@ -12,10 +12,10 @@ class Tiles(Dataset):
         return self.count
 
     def __getitem__(self, index):
-        time.sleep(0.011)
+        time.sleep(0.014)
         generator = torch.Generator().manual_seed(index)
-        tile = torch.rand(64, 12, generator=generator)
-        cloud = torch.full((64,), 0.2)
+        tile = torch.rand(32, 12, generator=generator)
+        cloud = torch.full((32,), 0.2)
         if index in self.clouded:
             cloud += 0.7
         return tile, (tile[:, 0] > 0.5).long(), cloud

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
 
-def build(mesh, width=32, depth=2):
+def build(mesh, width=32, depth=1):
     layers = [nn.Linear(12, width)]
     for _ in range(depth):
         layers.append(nn.TransformerEncoderLayer(width, 4, 2 * width, dropout=0.0, batch_first=True))
