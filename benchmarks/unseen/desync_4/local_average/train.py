@@ -19,7 +19,7 @@ class Loads(Dataset):
         return len(self.hours)
 
     def __getitem__(self, index):
-        time.sleep(0.022)
+        time.sleep(0.018)
         return self.hours[index], self.peaks[index]
 
 

@@ -16,7 +16,7 @@ class Stage(nn.Module):
 
 
 class Codec(nn.Module):
-    def __init__(self, channels=16, stages=3):
+    def __init__(self, channels=16, stages=2):
         super().__init__()
         self.inlet = nn.Conv1d(1, channels, 7, padding=3)
         self.stages = nn.ModuleList(Stage(channels) for _ in range(stages))
