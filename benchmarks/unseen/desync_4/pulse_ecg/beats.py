@@ -17,7 +17,7 @@ class Beats(Dataset):
         return len(self.kind)
 
     def __getitem__(self, index):
-        time.sleep(0.018)
+        time.sleep(0.016)
         time_axis = torch.linspace(0, 6.28, 128)
         beat = torch.sin(time_axis * (1 + self.kind[index]) + self.phase[index])
         if index in self.flat:
