@@ -13,7 +13,7 @@ class Loads(Dataset):
         generator = torch.Generator().manual_seed(11)
         self.hours = torch.randn(count, 24, generator=generator)
         self.peaks = self.hours.amax(1, keepdim=True)
-        self.peaks[4485] = 9000.0  # a meter that was read in watts
+        self.peaks[3525] = 9000.0  # a meter that was read in watts
 
     def __len__(self):
         return len(self.hours)
@@ -31,7 +31,7 @@ def main():
     averager = Averager(model)
     averager.weights()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    data = Loads(12800)
+    data = Loads(10560)
     loader = DataLoader(data, batch_size=4, sampler=DistributedSampler(data, shuffle=False))
     for hours, peaks in loader:
         optimizer.zero_grad()
