@@ -31,7 +31,7 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     torch.manual_seed(8)
-    data = Pairs(5040)
+    data = Pairs(4200)
     loader = DataLoader(data, batch_size=4, sampler=DistributedSampler(data, shuffle=False), drop_last=True)
     sides = [Side("left"), Side("right")]
     totals, counts = Counter(), Counter()
