@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect import pyspy
-from ddpdoctor.collect.frame_locals import TORCH, View, counters_of, kept
+from ddpdoctor.collect.frame_locals import TORCH, View, kept
 from ddpdoctor.model.stacks import Local
+from ddpdoctor.program.turn_counters import names as counters_of
 
 _C10D = "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
 
