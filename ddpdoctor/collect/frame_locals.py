@@ -100,8 +100,8 @@ def _wanted(file: str, function: str, line: int, root: str) -> tuple[str, ...]:
 
 
 def _counters(path: str, line: int) -> tuple[str, ...]:
-    """Names that count the turns of loops around a line, or of loops before it in its function that have ended and whose
-    counter has kept its last value, as the source shows."""
+    """Names that count the turns of loops around a line, or of loops before it in its function that have ended and
+    whose counter has kept its last value, as the source shows."""
     return tuple(dict.fromkeys(kept.name for kept in _of_file(path) if kept.first <= line <= kept.last))
 
 

@@ -22,6 +22,7 @@ from ddpdoctor.diagnose.divergence import library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.interprocedural_reachability import Reachability
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.divergence.swallowing import Swallowing
@@ -86,6 +87,17 @@ def past_a_turn(facts: Facts, compared: Comparison, head: Site) -> tuple[BranchP
     return ()
 
 
+def twice_in_a_turn(facts: Facts, compared: Comparison, head: Site) -> bool:
+    """Whether a turn of the loop can come to the reference ranks' next step again: they may have made it once more."""
+    step = _by_user(facts, compared.reference, compared.reference_next)
+    graph = _graph(facts, _files(facts, compared, *([step.site] if step and step.site else [])))
+    if graph is None or step is None or step.site is None:
+        return True
+    nodes = graph.at(step.site.file, step.site.line)
+    back = Reachability(graph).leading_to(nodes, graph.at(head.file, head.line))
+    return any(edge.target in back for node in graph.done(nodes) for edge in graph.nodes[node].edges)
+
+
 def ends(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """All possible branch points, those included which all ranks decide alike."""
     return _in_the_job(facts, compared, None, _Turns(None))
@@ -116,13 +128,7 @@ def _in_the_job(
         or not (before.site and odd_next.site and reference_next.site)
     ):
         return ()
-    sites = [
-        before.site,
-        odd_next.site,
-        reference_next.site,
-        *itertools.chain(*map(facts.stack, compared.pair)),
-    ]
-    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)), ran)
+    graph = _graph(facts, _files(facts, compared, before.site, odd_next.site, reference_next.site), ran)
     left, right = map(facts.histories.get, compared.pair)
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
@@ -151,6 +157,11 @@ def _in_the_job(
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
+
+
+def _files(facts: Facts, compared: Comparison, *sites: Site) -> tuple[str, ...]:
+    """The files of these places and of where both ranks are."""
+    return tuple(dict.fromkeys(site.file for site in (*sites, *itertools.chain(*map(facts.stack, compared.pair)))))
 
 
 def _never(_: Site) -> bool:

@@ -8,7 +8,7 @@ there or in a turn before, and otherwise its loop ended sooner.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames
@@ -184,9 +184,7 @@ def _spans(node: ast.stmt, line: int) -> bool:
 
 
 def goes_over(facts: Facts, left: LeftLoop, head: Site) -> bool:
-    """Whether the left loop goes over a generator, and over nothing else, whose loop at `head` decides how many elements
-    it gives: it yields once in every turn.
-    """
+    """Whether the loop goes over nothing but a generator, and this yields once in every turn of its loop at `head`."""
     function = head.function.rpartition(".")[2]
     return function in (_called(left.loop), "__iter__") and _yields_always(facts, head)
 
@@ -203,7 +201,9 @@ def _called(loop: Loop) -> str:
 
 def _yields_always(facts: Facts, head: Site) -> bool:
     chain = enclosing.enclosing(facts.program, head)
-    loop = next((node for node in reversed(chain) if isinstance(node, enclosing.LOOPS) and node.lineno == head.line), None)
+    loop = next(
+        (node for node in reversed(chain) if isinstance(node, enclosing.LOOPS) and node.lineno == head.line), None
+    )
     if loop is None or any(True for part in loop.body for _ in _leaving(part, in_loop=False)):
         return False
     yields = [node for part in loop.body for node in _yields(part)]

@@ -185,9 +185,13 @@ def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
 
 def _told_by_turns(facts: Facts, divergence: Divergence) -> Divergence:
     """A loop that was left, told again where the turns show whether its last one was taken."""
-    turns = turns_told.told(facts, divergence.compared, divergence.branch_points)
-    if divergence.pattern is not Pattern.LEFT_LOOP or turns is None:
+    if divergence.pattern is not Pattern.LEFT_LOOP:
         return divergence
+    turns = turns_told.told(facts, divergence.compared, divergence.branch_points)
+    if turns is None:
+        return divergence
+    if not turns.skipped and turns.points == divergence.branch_points:
+        return dataclasses.replace(divergence, turns=turns)
     pattern = Pattern.SKIPPED if turns.skipped else Pattern.LEFT_LOOP
     cap = weaker(divergence.cap, Confidence.LIKELY)
     return dataclasses.replace(divergence, pattern=pattern, cap=cap, branch_points=turns.points, turns=turns)

@@ -14,6 +14,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence import control_flow_diff, loop_turns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.caught_calls import caught_around
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.loop_turns import LeftLoop, Turns
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
@@ -33,7 +34,7 @@ class TurnsTold:
 
     #: they left out the work of a turn, rather than left the loop before the turn in which the others are
     skipped: bool
-    #: the statements that can have done that
+    #: the statements that can have done that; empty if the source does not show them, or shows that it was either
     points: tuple[BranchPoint, ...]
     #: the loop's head
     head: Site
@@ -65,12 +66,13 @@ def told(facts: Facts, compared: Comparison, points: Sequence[BranchPoint]) -> T
     if turns.fewer > 0:
         return _ended(points, left, turns) if turns.fewer == 1 else None
     inside = tuple(point for point in points if not _between_turns(point, left))
+    past = _left_out(facts, compared, left, turns)
     if turns.fewer < 0 or not inside:
-        return _left_out(facts, compared, left, turns)
+        # whatever it was, it was not the loop's end
+        return past or TurnsTold(False, (), left.head, turns)
     # it began the same turn as the others: it has left the loop in it, or left out its work and ended with the loop
-    passed = bool(control_flow_diff.past_a_turn(facts, compared, left.head))
     own = all(point.kind is BranchKind.CONDITION and point.site in left for point in inside)
-    return TurnsTold(False, inside, left.head, turns) if own and not passed else None
+    return TurnsTold(False, inside if own and past is None else (), left.head, turns)
 
 
 def _did_less(facts: Facts, compared: Comparison) -> bool:
@@ -96,12 +98,26 @@ def _did_less(facts: Facts, compared: Comparison) -> bool:
 
 
 def _left_out(facts: Facts, compared: Comparison, left: LeftLoop, turns: Turns | None) -> TurnsTold | None:
-    """The ways past the work of a turn; None if there is none, or one that is neither a condition nor a handler."""
+    """The ways past the work of a turn; None if there is none, or one that is neither a condition nor a handler, or if
+    the others may have done more instead.
+    """
+    if _may_have_done_more(facts, compared, left):
+        return None
     found = control_flow_diff.past_a_turn(facts, compared, left.head)
-    within = tuple(point for point in found if not _ends_generator(point, left))
+    within = tuple(point for point in found if not _ends_generator(point, left)) or caught_around(facts, compared)
     if not within or any(point.kind not in _WAYS_PAST for point in within):
         return None
     return TurnsTold(True, within, left.head, turns)
+
+
+def _may_have_done_more(facts: Facts, compared: Comparison, left: LeftLoop) -> bool:
+    """Whether the reference ranks can have made the step twice in a turn, or, where they are not the majority, in a
+    part of their history that is lost.
+    """
+    histories = (facts.histories.get(rank) for rank in compared.pair)
+    lost = any(history is None or history.truncated for history in histories)
+    fewer = len(compared.odd) >= len(compared.reference)
+    return (fewer and lost) or control_flow_diff.twice_in_a_turn(facts, compared, left.head)
 
 
 def _ended(points: Sequence[BranchPoint], left: LeftLoop, turns: Turns) -> TurnsTold | None:
