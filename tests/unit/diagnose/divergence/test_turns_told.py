@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -212,7 +213,8 @@ def learn(batch):
 
 def test_a_step_that_the_others_may_have_made_once_more_was_not_skipped_for_sure() -> None:
     at = At(function="learn")
-    whole = [at.forward(9), at.backward(10), at.update(11)]
+    acts = [at.forward(9), at.backward(10), at.update(11)]
+    whole = [replace(act, path=(act.site, AT.line(3), MAIN)) for act in acts]
     odd = Doing([*whole * 3, AT.all("barrier", 6)], callers=(MAIN,), counts={"step": 3})
     usual = Doing([*whole * 3, *whole[:2]], callers=(AT.line(3), MAIN), counts={"step": 3})
     assert said(job([usual, odd, usual], code={AT.file: AGAIN})).code == "DD299"
