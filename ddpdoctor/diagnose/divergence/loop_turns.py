@@ -8,12 +8,12 @@ there or in a turn before, and otherwise its loop ended sooner.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.sides import Comparison
-from ddpdoctor.diagnose.divergence.relative_position import users_line
+from ddpdoctor.diagnose.divergence.relative_position import outside_torch, users_line
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -67,8 +67,8 @@ def left_loop(facts: Facts, compared: Comparison) -> LeftLoop | None:
     inside = [
         (place, node)
         for place in theirs[fork:]
-        for node in enclosing.enclosing(facts.program, place)
-        if isinstance(node, enclosing.LOOPS) and not (place == theirs[fork] and _spans(node, ours[fork].line))
+        for node in _loops_around(facts, place)
+        if not (place == theirs[fork] and _spans(node, ours[fork].line))
     ]
     if len(inside) != 1:
         return None
@@ -141,20 +141,33 @@ def _entered_once(facts: Facts, compared: Comparison, fork: int) -> bool:
     earlier run would have to be counted, too.
     """
     ours, theirs = (facts.stack(rank)[::-1] for rank in compared.pair)
-    around = [enclosing.enclosing(facts.program, place) for place in ours[: fork + 1]]
-    loops = [node for chain in around for node in chain if isinstance(node, enclosing.LOOPS)]
-    if not loops:
+    if not _may_run_again(facts, compared.pair[0], ours[: fork + 1]):
         return True
     if compared.odd_next is None or not compared.odd_next.collective:
         return False
-    own = [node for node in around[-1] if isinstance(node, enclosing.LOOPS)]
     function = enclosing.function_around(facts.program, ours[fork])
-    block = own[-1].body if own else function.body if function else []
+    both = [node for node in _loops_around(facts, ours[fork]) if _spans(node, theirs[fork].line)]
+    block = both[-1].body if both else function.body if function else []
     deeper = [enclosing.function_around(facts.program, place) for place in ours[fork + 1 :]]
     return _always(block, ours[fork].line, after=theirs[fork].line) and all(
         function is not None and _always(function.body, place.line)
         for function, place in zip(deeper, ours[fork + 1 :], strict=True)
     )
+
+
+def _may_run_again(facts: Facts, rank: Rank, shared: Sequence[Site]) -> bool:
+    """Whether a loop is around one of these frames, the outermost first, or a library has called them: it may call as
+    often as it likes.
+    """
+    every = outside_torch(facts, rank)
+    outer = every[every.index(shared[-1]) + 1 :] if shared[-1] in every else ()
+    looped = any(_loops_around(facts, place) for place in shared)
+    return looped or any(facts.is_library(frame.file) for frame in outer)
+
+
+def _loops_around(facts: Facts, place: Site) -> list[Loop]:
+    """The loops around a line in its function, the outermost first."""
+    return [node for node in enclosing.enclosing(facts.program, place) if isinstance(node, enclosing.LOOPS)]
 
 
 def _always(block: Iterable[ast.stmt], line: int, after: int = 0) -> bool:
@@ -200,13 +213,11 @@ def _called(loop: Loop) -> str:
 
 
 def _yields_always(facts: Facts, head: Site) -> bool:
-    chain = enclosing.enclosing(facts.program, head)
-    loop = next(
-        (node for node in reversed(chain) if isinstance(node, enclosing.LOOPS) and node.lineno == head.line), None
-    )
-    if loop is None or any(True for part in loop.body for _ in _leaving(part, in_loop=False)):
+    loop = next((node for node in _loops_around(facts, head) if node.lineno == head.line), None)
+    function = enclosing.function_around(facts.program, head)
+    if loop is None or function is None or any(True for part in loop.body for _ in _leaving(part, in_loop=False)):
         return False
-    yields = [node for part in loop.body for node in _yields(part)]
+    yields = [node for part in function.body for node in _yields(part)]
     direct = [part.value for part in loop.body if isinstance(part, (ast.Expr, ast.Assign))]
     return len(yields) == 1 and isinstance(yields[0], ast.Yield) and yields[0] in direct
 

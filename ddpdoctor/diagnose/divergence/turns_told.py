@@ -139,7 +139,9 @@ def _between_turns(point: BranchPoint, left: LeftLoop) -> bool:
     after the others' place.
     """
     place = point.jump or point.site
-    return point.kind in _LOOPS or point.site.line == left.head.line or (place in left and place.line > left.at.line)
+    if point.site not in left:
+        return point.kind in _LOOPS  # of the generator that it goes over
+    return point.site.line == left.head.line or (place in left and place.line > left.at.line)
 
 
 def _ends_generator(point: BranchPoint, left: LeftLoop) -> bool:

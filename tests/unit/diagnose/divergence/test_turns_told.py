@@ -310,6 +310,9 @@ def test_a_loop_that_has_equally_many_turns_everywhere_was_not_shorter() -> None
             "        yield read(lane, number)",
             "        if odd(lane, number):\n            continue\n        yield number",
         ),
+        # it gives others before
+        ("    for number in", "    yield from begun(lane)\n    for number in"),
+        ("    for number in", "    for one in begun(lane):\n        yield one\n    for number in"),
         # it may be longer on one rank
         ("range(COUNT)", "range(COUNT + lane)"),
         # another iterator ends the loop as well
