@@ -41,6 +41,11 @@ class TurnsTold:
     #: None where the source alone shows that the loop has equally many turns on all ranks
     turns: Turns | None
 
+    @property
+    def took_it(self) -> bool:
+        """Whether the odd ranks took the turn in which the others are, so that the loop's end is no explanation."""
+        return self.turns is None or self.turns.fewer <= 0
+
     def sentence(self, odd: RankSet, reference: RankSet) -> str:
         """What shows it."""
         who, loop = wording.ranks(odd), f"the loop at {wording.place(self.head)}"

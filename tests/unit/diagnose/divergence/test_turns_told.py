@@ -142,6 +142,8 @@ def test_a_counter_that_excludes_the_end_of_the_loop_leaves_it_open_rather_than_
     assert said(hang(program, 4, {}, {})).code == "DD201"
     found = said(hang(program, 4, {"step": 5}, {"step": 3}))
     assert found.code == "DD299"
+    assert "DD208" in found.why
+    assert "DD201" not in found.why
     assert any(one.startswith("`step` is 3 on ranks 0,2 and 5 on rank 1") for one in found.evidence)
 
 
