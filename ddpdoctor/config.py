@@ -48,6 +48,8 @@ class WatchConfig:
     #: gets a JSON message for each incident and each recovery; "" none
     notify_url: str = ""
     native: bool = False
+    #: read the locals that `collect.frame_locals` names: numbers of torch's frames, counters of the job's loops
+    read_locals: bool = True
     probe: bool = True
     quiet: bool = False
     live: Live = Live.LINE

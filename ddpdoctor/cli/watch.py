@@ -79,8 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default timeout of process groups (of every backend) for which the script sets none",
     )
     _add_outputs(parser)
-    parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
-    parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
+    _add_read(parser)
     parser.add_argument(
         "--lint", action="store_true", help="lint the script first and print the findings; never stops the job"
     )
@@ -95,6 +94,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for option, attribute in (("native", "native"), ("lint", "lint"), ("quiet", "quiet")):
         parser.add_argument(f"--no-{option}", action="store_false", dest=attribute, help=argparse.SUPPRESS)
     parser.add_argument("--probe", action="store_false", dest="no_probe", help=argparse.SUPPRESS)
+    parser.add_argument("--locals", action="store_false", dest="no_locals", help=argparse.SUPPRESS)
+
+
+def _add_read(parser: argparse.ArgumentParser) -> None:
+    """What is read of the ranks."""
+    parser.add_argument("--native", action="store_true", help="also collect native frames (slower, py-spy --native)")
+    parser.add_argument("--no-locals", action="store_true", help="read no local variables: loop counters are lost")
+    parser.add_argument("--no-probe", action="store_true", help="load nothing into the ranks; much less can be proven")
 
 
 def _add_shown(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +224,7 @@ def _follower(
             started=launch.started,
             started_wall=launch.started_wall,
             native=config.native,
+            read_locals=config.read_locals,
             kills_before=memory_kills(),
         )
         return VerdictActions(job, inspector, config, console, probe=probe)
@@ -262,6 +270,7 @@ def _config(args: argparse.Namespace) -> WatchConfig:
         metrics_file=args.metrics_file,
         notify_url=_notify_url(args.notify_url),
         native=args.native,
+        read_locals=not args.no_locals,
         probe=not args.no_probe,
         quiet=args.quiet,
         live=_live(args.live),

@@ -63,6 +63,7 @@ SETTINGS = (
     Setting("nccl-timeout", None),
     Setting("dump-signal", "QUIT"),
     Setting("native", False),
+    Setting("no-locals", False),
     Setting("no-probe", False),
     Setting("lint", False),
     Setting("quiet", False),

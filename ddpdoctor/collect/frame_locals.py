@@ -14,9 +14,10 @@ from typing import Any
 
 from ddpdoctor.collect.pyspy import CONSTANTS, NUMBER
 from ddpdoctor.model import json_text
-from ddpdoctor.program import libraries
+from ddpdoctor.program import libraries, turn_counters
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.libraries import Kind
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import walk
 
 _C10D = "distributed/distributed_c10d.py"
 
@@ -46,10 +47,6 @@ TORCH: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("utils/data/_utils/worker.py", "_worker_loop"): ("worker_id", "num_workers"),
     ("multiprocessing/spawn.py", "_wrap"): ("i",),
 }
-
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-#: iterables whose first item counts
-_COUNTING = frozenset({"range", "trange", "enumerate", "count"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +99,31 @@ def _wanted(file: str, function: str, line: int, root: str) -> tuple[str, ...]:
     return _counters(root + file, line) if own else ()
 
 
-@functools.lru_cache(maxsize=512)
 def _counters(path: str, line: int) -> tuple[str, ...]:
-    """Names that count the rounds of the loops around a line, as the source shows."""
-    tree = _parsed(path)
-    if tree is None:
-        return ()
-    loops = [node for node in walk(tree) if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or 0)]
-    return tuple(dict.fromkeys(name for loop in loops for name in counters_of(loop)))
+    """Names that count the turns of loops around a line, or of loops before it in its function that have ended and
+    whose counter has kept its last value, as the source shows."""
+    return tuple(dict.fromkeys(kept.name for kept in _of_file(path) if kept.first <= line <= kept.last))
 
 
-def counters_of(loop: ast.For | ast.AsyncFor | ast.While) -> Iterator[str]:
-    """`step` of `for step in range(9)`, of `for step, batch in enumerate(loader)` and of `step += 1` in its body."""
-    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _COUNTING:
-        target = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) and loop.target.elts else loop.target
-        if isinstance(target, ast.Name):
-            yield target.id
-    for statement in loop.body:
-        match statement:
-            case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Constant(value=1)):
-                yield name
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A counter, and the lines between which it counts the turns of its loop."""
+
+    name: str
+    first: int
+    last: int
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(path: str) -> ast.Module | None:
+def _of_file(path: str) -> tuple[_Kept, ...]:
+    """The counters of all loops of a file; what is kept for long are names and lines, no trees."""
     try:
-        return ast.parse(Path(path).read_text(encoding="utf-8", errors="replace"))
+        tree = ast.parse(Path(path).read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError, SyntaxError, RecursionError):
-        return None
+        return ()
+    loops = [node for node in walk(tree) if isinstance(node, turn_counters.LOOPS)]
+    return tuple(
+        _Kept(name, loop.lineno, turn_counters.kept_until(innermost_function(tree, loop.lineno) or tree, loop, name))
+        for loop in loops
+        for name in turn_counters.names(loop)
+    )

@@ -39,7 +39,7 @@ class Thread:
     #: running on a core rather than asleep, as py-spy judges it
     active: Observed = Observed.UNKNOWN
     owns_gil: Observed = Observed.UNKNOWN
-    #: what was kept of its frames' locals; only `dump` asks for them
+    #: what was kept of its frames' locals; empty where nobody asked for them, or py-spy could not be asked
     locals: tuple[Local, ...] = ()
     #: of a stack that its own process took: whether the thread has not run since
     rested: Observed = Observed.UNKNOWN

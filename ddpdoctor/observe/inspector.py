@@ -12,6 +12,7 @@ from types import MappingProxyType
 from ddpdoctor.collect import pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
+from ddpdoctor.collect.frame_locals import kept
 from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
 from ddpdoctor.collect.memory_kills import memory_kills
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -50,6 +51,8 @@ class Inspector:
     started: float
     started_wall: float
     native: bool = False
+    #: ask py-spy for locals, of which only those that `frame_locals` names are kept
+    read_locals: bool = False
     #: takes the stacks of one process, if not as `native` says
     stacks: Callable[[Worker], bytes | Gap | None] | None = None
     #: folder under which the job's files are: another one in a container
@@ -64,7 +67,8 @@ class Inspector:
     def sample(
         self, workers: tuple[Worker, ...], kinds: frozenset[PartKind] | None = None, *, deadline: float = 5.0
     ) -> Sample:
-        stacks = self.stacks or functools.partial(pyspy.fetch, native=self.native)
+        keep = kept if self.read_locals else None
+        stacks = self.stacks or functools.partial(pyspy.fetch, native=self.native, keep=keep)
         return take_sample(workers, self.run, kinds or self.kinds, deadline=deadline, stacks=stacks)
 
     def look_twice(self, workers: tuple[Worker, ...], last_progress: float) -> Capture:

@@ -658,7 +658,7 @@ TYPES: Mapping[str, Type] = {
     "elements": Type(r"[\d,]+", elements),
     "root": Type(_INT, root),
     "dtype": Type(r"\w+", dtype),
-    "counts": Type(rf"-?\d+ on {RANKS}(?: and -?\d+ on {RANKS})+", counts),
+    "counts": Type(rf"-?\d+ on {RANKS}(?: and -?\d+ on {RANKS})*", counts),
     "number": Type(r"\d+(?:\.\d+)?", anything),
     "text": Type(r".+?", anything),
 }

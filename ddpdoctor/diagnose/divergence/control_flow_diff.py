@@ -12,7 +12,7 @@ import ast
 import functools
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.digest import frames, histories
@@ -22,10 +22,12 @@ from ddpdoctor.diagnose.divergence import library_paths
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint, Search
 from ddpdoctor.diagnose.divergence.cfg import FlowGraph
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.interprocedural_reachability import Reachability
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.divergence.swallowing import Swallowing
 from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
@@ -72,8 +74,47 @@ def _asked(facts: Facts, step: HistoryStep) -> HistoryStep:
     return step
 
 
+def past_a_turn(facts: Facts, compared: Comparison, head: Site) -> tuple[BranchPoint, ...]:
+    """The branch points by which a turn of the loop leads to the next one without the reference ranks' next step: from
+    the loop's head, or from the last common step where that belongs to the same turn.
+    """
+    turn = HistoryStep(EventKind.NEXT, head)
+    for before in (turn, compared.before):
+        diff = replace(compared.diff, before=before, left=(turn,), right=compared.diff.right[:1])
+        found = _in_the_job(facts, replace(compared, diff=diff), None, _Turns(head))
+        if found:
+            return found
+    return ()
+
+
+def twice_in_a_turn(facts: Facts, compared: Comparison, head: Site) -> bool:
+    """Whether a turn of the loop can come to the reference ranks' next step again: they may have made it once more."""
+    step = _by_user(facts, compared.reference, compared.reference_next)
+    graph = _graph(facts, _files(facts, compared, *([step.site] if step and step.site else [])))
+    if graph is None or step is None or step.site is None:
+        return True
+    nodes = graph.at(step.site.file, step.site.line)
+    back = Reachability(graph).leading_to(nodes, graph.at(head.file, head.line))
+    return any(edge.target in back for node in graph.done(nodes) for edge in graph.nodes[node].edges)
+
+
+def ends(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """All possible branch points, those included which all ranks decide alike."""
+    return _in_the_job(facts, compared, None, _Turns(None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """A search for what ends a turn of a loop."""
+
+    #: the loop that no way may pass, None to search for what ended the loop
+    head: Site | None
+
+
 @kept
-def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tuple[BranchPoint, ...]:
+def _in_the_job(
+    facts: Facts, compared: Comparison, ran: RankSet | None, turns: _Turns | None = None
+) -> tuple[BranchPoint, ...]:
     """Those in the job's own files."""
     before, odd, reference = compared.before, compared.odd, compared.reference
     odd_next, reference_next = (
@@ -87,13 +128,7 @@ def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tupl
         or not (before.site and odd_next.site and reference_next.site)
     ):
         return ()
-    sites = [
-        before.site,
-        odd_next.site,
-        reference_next.site,
-        *itertools.chain(*map(facts.stack, compared.pair)),
-    ]
-    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in sites)), ran)
+    graph = _graph(facts, _files(facts, compared, before.site, odd_next.site, reference_next.site), ran)
     left, right = map(facts.histories.get, compared.pair)
     if graph is None or before.site.file not in graph.files or left is None or right is None:
         return ()
@@ -109,6 +144,10 @@ def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tupl
     rounds = [_rounds_for_all(facts, graph, step) for step in (odd_next, reference_next)]
     traced = [traced[0] | (rounds[1] - rounds[0]), traced[1] | (rounds[0] - rounds[1])]
     alike = functools.partial(decided_alike, facts)
+    if turns is not None:
+        head = graph.at(turns.head.file, turns.head.line) if turns.head else frozenset[int]()
+        search = Search(graph, traced[0] | head, traced[1] | head, alike if head else _never, callers)
+        return search.branch_points(facts.program, before, odd_next, reference_next)
     found = Search(graph, traced[0], traced[1], alike, callers).branch_points(
         facts.program, before, odd_next, reference_next
     )
@@ -118,6 +157,15 @@ def _in_the_job(facts: Facts, compared: Comparison, ran: RankSet | None) -> tupl
     loops = frozenset(n for side in traced for n in side if isinstance(graph.nodes[n].stmt, LOOPS))
     search = Search(graph, traced[0] - loops, traced[1] - loops, alike, callers)
     return search.branch_points(facts.program, before, odd_next, reference_next)
+
+
+def _files(facts: Facts, compared: Comparison, *sites: Site) -> tuple[str, ...]:
+    """The files of these places and of where both ranks are."""
+    return tuple(dict.fromkeys(site.file for site in (*sites, *itertools.chain(*map(facts.stack, compared.pair)))))
+
+
+def _never(_: Site) -> bool:
+    return False
 
 
 def _traced(graph: FlowGraph, sides: tuple[set[Site], set[Site]]) -> list[frozenset[int]]:

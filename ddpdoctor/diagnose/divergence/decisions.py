@@ -45,7 +45,9 @@ def parted_by(facts: Facts, divergence: Divergence) -> tuple[str, ...]:
     )
     conditions = [point for point in points if point.kind is BranchKind.CONDITION]
     origins = (sentence(test_of(point.text), depends_on(facts, point.site)) for point in conditions)
+    turns = divergence.turns
     return (
+        *((turns.sentence(divergence.odd, divergence.reference),) if turns else ()),
         *control_flow_diff.sentences(points, divergence.odd, divergence.reference),
         *dict.fromkeys(filter(None, origins)),
     )

@@ -13,7 +13,7 @@ from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths
+from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths, turns_told
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
@@ -27,6 +27,7 @@ from ddpdoctor.diagnose.divergence.relative_position import (
     ran_module,
     shares_loop,
 )
+from ddpdoctor.diagnose.divergence.turns_told import TurnsTold
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
@@ -69,6 +70,8 @@ class Divergence:
     cap: Confidence = Confidence.CERTAIN
     #: possible branch points in the source, with the branch that the odd ranks took; empty if the source does not tell
     branch_points: tuple[BranchPoint, ...] = ()
+    #: what the turns of the loop that the odd ranks have left showed beside the histories
+    turns: TurnsTold | None = None
 
     @property
     def odd(self) -> RankSet:
@@ -177,7 +180,21 @@ def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     # of a library not all functions were seen, and what decides in it can lie elsewhere
     if points and points == library_paths.explained(facts, divergence.compared):
         cap = weaker(cap, Confidence.LIKELY)
-    return dataclasses.replace(divergence, cap=cap, branch_points=points)
+    return _told_by_turns(facts, dataclasses.replace(divergence, cap=cap, branch_points=points))
+
+
+def _told_by_turns(facts: Facts, divergence: Divergence) -> Divergence:
+    """A loop that was left, told again where the turns show whether its last one was taken."""
+    if divergence.pattern is not Pattern.LEFT_LOOP:
+        return divergence
+    turns = turns_told.told(facts, divergence.compared, divergence.branch_points)
+    if turns is None:
+        return divergence
+    if not turns.skipped and turns.points == divergence.branch_points:
+        return dataclasses.replace(divergence, turns=turns)
+    pattern = Pattern.SKIPPED if turns.skipped else Pattern.LEFT_LOOP
+    cap = weaker(divergence.cap, Confidence.LIKELY)
+    return dataclasses.replace(divergence, pattern=pattern, cap=cap, branch_points=turns.points, turns=turns)
 
 
 def _points(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:

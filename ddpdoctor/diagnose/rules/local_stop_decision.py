@@ -19,9 +19,10 @@ call that the values of the other ranks did not lead them to.
 Decide together: all_reduce the flag or the metric, and let every rank act on the result.
 
 ## When it is wrong
-A loop over a generator may also simply have ended (DD201); then this is not reported. `certain` requires that a single
-condition in the source can have separated the ranks, and that it does not test for the end of the data (`is None`). A
-condition whose value comes from the rank is DD203.
+A loop over a generator may also simply have ended (DD201); then this is not reported, unless the loop's counter shows
+that the rank began the turn in which the others are (`likely`). `certain` requires that a single condition in the
+source can have separated the ranks, and that it does not test for the end of the data (`is None`). A condition whose
+value comes from the rank is DD203.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/pytorch/pytorch/issues/22834

@@ -20,7 +20,9 @@ or agree on the skip with an all_reduce(MAX) of a flag and skip on every rank.
 ## When it is wrong
 A stage of a pipeline is compared with its own earlier rounds, which is `likely` at most. A caught exception (DD208)
 also skips a batch. If the source shows both a condition and a `try` that lead past the step, this is not reported
-(DD299 gives both explanations); with several conditions it is only `likely`.
+(DD299 gives both explanations); with several conditions it is only `likely`. So it is in a loop without a DataLoader,
+where the loop's counter shows that the rank took the turn in which the others are, or the source that all ranks take
+equally many: neither shows what it did in its turns.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/5243 https://github.com/NVIDIA-NeMo/Automodel/issues/2468
@@ -96,8 +98,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         and len(divergence.branch_points) == 1
     )
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
-    what = "backward" if skipped.kind is EventKind.BACKWARD else "forward and backward"
-    odd = wording.ranks(divergence.odd)
+    odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     site = jump or (divergence.diff.before.site if divergence.diff.before else None) or skipped.site
     locations = (facts.location(divergence.culprits, site),) if site else ()
     return diagnosis(
@@ -107,20 +108,43 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
         summary=(
-            f"{odd} skipped the {what} of a batch"
-            f"{f' at {wording.place(site)}' if site else ''} that {wording.ranks(divergence.reference)} trained on"
+            f"{odd} skipped {_work(skipped)} of a batch"
+            f"{f' at {wording.place(site)}' if site else ''} that {reference} {_worked(skipped)}"
         ),
         why=(
-            f"{odd.capitalize()} issued one gradient all-reduce fewer than {wording.ranks(divergence.reference)}, so "
-            f"{_effect(divergence)}: {wording.ranks(divergence.reference)} "
+            f"{odd.capitalize()} issued one {_operation(skipped)} fewer than {reference}, so "
+            f"{_effect(divergence)}: {reference} "
             f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
         ),
-        fix=(
-            "Do not skip on one rank: multiply the bad loss by zero and run backward anyway, or let all ranks "
-            "agree on the skip with an all_reduce(MAX) of a flag."
-        ),
+        fix=_fix(skipped),
         locations=(*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=tuple(_evidence(facts, divergence, skipped)),
+    )
+
+
+def _work(skipped: HistoryStep) -> str:
+    if skipped.kind is EventKind.CALL:
+        return f"the {skipped.op}"
+    return "the backward" if skipped.kind is EventKind.BACKWARD else "the forward and backward"
+
+
+def _worked(skipped: HistoryStep) -> str:
+    return "went through" if skipped.kind is EventKind.CALL else "trained on"
+
+
+def _operation(skipped: HistoryStep) -> str:
+    return skipped.op if skipped.kind is EventKind.CALL else "gradient all-reduce"
+
+
+def _fix(skipped: HistoryStep) -> str:
+    if skipped.kind is EventKind.CALL:
+        return (
+            "Do not skip on one rank: let it take part with what adds nothing (zeros, an empty list), or let all ranks "
+            "agree on the skip with an all_reduce(MAX) of a flag."
+        )
+    return (
+        "Do not skip on one rank: multiply the bad loss by zero and run backward anyway, or let all ranks agree on the "
+        "skip with an all_reduce(MAX) of a flag."
     )
 
 
@@ -158,7 +182,7 @@ def _evidence(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Ite
     yield from decisions.parted_by(facts, divergence)
     for rank in (*divergence.odd, *divergence.reference):
         counters = facts.counters(rank)
-        if counters:
+        if counters and skipped.kind is not EventKind.CALL:
             yield (
                 f"rank {rank}: {wording.batches(counters.delivered)}, {counters.forwards} forwards, "
                 f"{counters.backward_entered} backwards entered"

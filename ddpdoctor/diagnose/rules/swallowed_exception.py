@@ -22,8 +22,9 @@ Let the exception end the job, or let all ranks agree on the retry through a col
 ## When it is wrong
 An exception of a DataLoader is recorded, and if the rank continued without that batch, the diagnosis is `certain`. Any
 other caught exception leaves no trace: the diagnosis then rests on the work being in a `try` and nothing else leading
-past it. A generator that silently drops batches (DD207) cannot be excluded, so it is `likely`. It is `certain` only if
-one of the program's own collectives is skipped and one `except` is the only path past it.
+past it; in a loop without a DataLoader also on the loop's counter, which shows that the rank took the turn. A generator
+that silently drops batches (DD207) cannot be excluded, so it is `likely`. It is `certain` only if one of the program's
+own collectives is skipped and one `except` is the only path past it.
 
 ## References
 https://github.com/pytorch/pytorch/issues/18853 https://github.com/pytorch/pytorch/issues/44353

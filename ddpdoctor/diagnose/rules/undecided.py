@@ -172,7 +172,8 @@ def _reasons(divergence: Divergence) -> str:
     kinds = {point.kind for point in divergence.branch_points}
     reasons = []
     if not kinds or kinds & {BranchKind.DATA, BranchKind.COUNT}:
-        reasons.append("its data ended (DD201)")
+        if divergence.turns is None or not divergence.turns.took_it:
+            reasons.append("its data ended (DD201)")
         reasons.append("a batch was skipped before, because of a condition (DD207) or a caught exception (DD208)")
     if not kinds or BranchKind.CONDITION in kinds:
         reasons.append("it decided on its own to stop (DD206)")

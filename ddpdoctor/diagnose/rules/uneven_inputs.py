@@ -21,7 +21,9 @@ collectives.
 
 ## When it is wrong
 It is never a guess: it requires the rank's own StopIteration where the other ranks received another batch. A loop over
-a generator leaves no such record; then the diagnosis is DD299.
+a generator leaves no such record. There it is `likely` if the end of the loop is its only exit in the source and either
+no turn can pass without a trace, or the loop's counter shows that the rank took exactly one turn fewer than the others
+have begun; otherwise the diagnosis is DD299.
 
 ## References
 https://github.com/pytorch/pytorch/issues/33148 https://github.com/pytorch/pytorch/issues/38174
@@ -37,6 +39,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import batch_counts, decisions, relative_position
+from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -89,11 +92,18 @@ def _fewer_rounds(facts: Facts, divergence: Divergence) -> Diagnosis:
         ),
         evidence=(
             *decisions.parted_by(facts, divergence),
-            "the job sets no flag that ends the loop"
-            if point.shown
-            else "the source shows no other exit from the loop, and no path past its steps",
+            _only_way(divergence, point),
         ),
     )
+
+
+def _only_way(divergence: Divergence, point: BranchPoint) -> str:
+    """What excludes that something else than the end of the loop led out of it."""
+    if point.shown:
+        return "the job sets no flag that ends the loop"
+    if divergence.turns is not None:
+        return "the source shows no other exit from the loop between two turns"
+    return "the source shows no other exit from the loop, and no path past its steps"
 
 
 def _fewer_batches(facts: Facts, divergence: Divergence, loop: Site) -> Diagnosis:

@@ -59,6 +59,8 @@ PROGRAMS = [
     ("barrier_in_logger", 2, Expected(("DD203",), (1,), line="dist.barrier()")),
     ("early_return", 3, Expected(("DD203",), (0,), line="dist.barrier()")),
     ("empty_collate", 4, Expected(("DD207",), (2,), line="continue")),
+    ("stream_skipped", 3, Expected(("DD207",), (1,), line="continue")),
+    ("stream_shorter", 3, Expected(("DD201",), (1,), line="in enumerate(batches):")),
     ("store_wait", 4, Expected(("DD252",), (3,), deadlock="suspected", stall_after=10)),
     ("mesh_cycle", 4, Expected(("DD220",), None)),
     ("checkpoint_thread", 3, Expected(("DD220",), None, line="")),

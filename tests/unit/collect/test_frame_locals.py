@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.collect import pyspy
-from ddpdoctor.collect.frame_locals import TORCH, View, counters_of, kept
+from ddpdoctor.collect.frame_locals import TORCH, View, kept
 from ddpdoctor.model.stacks import Local
+from ddpdoctor.program.turn_counters import names as counters_of
 
 _C10D = "/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py"
 
@@ -57,6 +58,39 @@ def test_a_number_that_is_no_counter_is_not_kept(tmp_path: Path) -> None:
     own.write_text("pin = 4711\nfor step in range(9):\n    work(step)\n")
     data = dump(frame(str(own), "main", 3, local("pin", "4711"), local("step", "2")))
     assert pyspy.parse(kept(data)).threads[0].locals == (Local(0, "step", 2),)
+
+
+ENDED = """\
+def train(stream):
+    for step, batch in enumerate(stream):
+        work(batch)
+    done = 1
+    wait()
+    {after}
+
+def other():
+    wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "line", "kept_there"),
+    [
+        ("pass", 5, True),
+        # another value later on, even in another loop: what the name holds by then is not known
+        ("step = 7", 5, False),
+        ("for step in range(2): pass", 5, False),
+        ("del step", 5, False),
+        # in its own loop it counts in any case, and in another function never
+        ("step = 7", 3, True),
+        ("pass", 9, False),
+    ],
+)
+def test_a_loop_that_has_ended_leaves_its_counter(after: str, line: int, kept_there: bool, tmp_path: Path) -> None:
+    own = tmp_path / "train.py"
+    own.write_text(ENDED.format(after=after))
+    data = dump(frame(str(own), "train", line, local("step", "11"), local("done", "1")))
+    assert pyspy.parse(kept(data)).threads[0].locals == ((Local(0, "step", 11),) if kept_there else ())
 
 
 def test_where_the_source_cannot_be_read_nothing_is_kept() -> None:

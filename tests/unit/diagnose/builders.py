@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ddpdoctor.model.collectives import Call, Kind, Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence, SourceFile, Timing
@@ -20,7 +20,7 @@ from ddpdoctor.model.progress import (
     Raised,
 )
 from ddpdoctor.model.ranks import Group, Rank, Role, Worker
-from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
+from ddpdoctor.model.stacks import Local, Site, Stacks, StackSource, Thread
 
 TORCH = "/env/lib/python3.11/site-packages/torch"
 ENGINE = Site(f"{TORCH}/autograd/graph.py", 865, "_engine_run_backward")
@@ -100,6 +100,8 @@ class Doing:
     callers: tuple[Site, ...] = ()
     #: user frame where it is if it is not blocked
     stands: Site | None = None
+    #: the loop counters of its function, `At.function`, as py-spy would give them
+    counts: Mapping[str, int] = field(default_factory=dict)
     state: str = "S"
     cpu_share: float = 0.0
     moves: bool = False
@@ -245,7 +247,9 @@ def _stacks(pid: int, what: Doing) -> Stacks:
         frames = (inner, *(last.path or (last.site, *what.callers)))
     else:
         frames = (*((what.stands,) if what.stands else ()), *what.callers)
-    return Stacks(StackSource.PYSPY_NONBLOCKING, (Thread(pid, "MainThread", frames),))
+    own = next((n for n, frame in enumerate(frames) if frame.function == At().function), 0)
+    locals_ = tuple(Local(own, name, value) for name, value in what.counts.items())
+    return Stacks(StackSource.PYSPY_NONBLOCKING, (Thread(pid, "MainThread", frames, locals=locals_),))
 
 
 def raised(kind: str, message: str, time: float, site: Site) -> Raised:
