@@ -1,8 +1,9 @@
 """Healthy but unusual jobs, run many times: each seed gives another number of ranks, steps and seconds.
 
-The kinds are the programs of tests/e2e/healthy, some of them on several nodes as well (healthy_nodes.py), and the
-harmless programs of benchmarks/unseen that were run before (a first run measures what nobody has looked at) and import
-nothing that is not installed. Results are in benchmarks/healthy_runs.jsonl.
+The kinds are the programs of tests/e2e/healthy, some of them on several nodes as well (healthy_nodes.py), the cured
+programs of the fixtures, and the harmless programs of benchmarks/unseen that were run before (a first run measures what
+nobody has looked at); of all these, those that import nothing that is not installed. Results are in
+benchmarks/healthy_runs.jsonl.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ from typing import Any
 from benchmarks import first_runs, healthy_nodes, measured
 from benchmarks.first_runs import Expected
 from benchmarks.ledger import Ledger, Task
+from ddpdoctor.repro.case import Case
+from ddpdoctor.repro.catalogue import load_all, root
+from ddpdoctor.repro.runner import launch_command, missing_packages
 from tests.e2e.job import STARTUP, Report, forked, torchrun, watch
 from tests.e2e.nodes import obstacle
 
 PROGRAMS = Path(__file__).parents[1] / "tests" / "e2e" / "healthy"
 RESULTS = measured.ROOT / "benchmarks" / "healthy_runs.jsonl"
-#: before the name of a program of benchmarks/unseen, and of one that runs on several nodes
-UNSEEN, NODES = "unseen", "nodes/"
+#: before the name of a program of benchmarks/unseen, of one that runs on several nodes, and of a fixture that is cured
+UNSEEN, NODES, CURED = "unseen", "nodes/", "cured/"
 #: seconds that a job may take beside its start
 LONGEST = 180.0
 #: the least number of ranks, where two are too few
@@ -169,13 +173,20 @@ def tasks(seeds: int, results: Ledger[HealthyRun], load: int = 0) -> Iterator[Ta
 def kinds() -> tuple[str, ...]:
     """Names of the kinds of healthy job."""
     own = sorted(path.stem for path in PROGRAMS.glob("[a-z]*.py"))
-    return (*own, *(() if obstacle() else (NODES + kind for kind in healthy_nodes.KINDS)), *_strangers())
+    return (*own, *(() if obstacle() else (NODES + kind for kind in healthy_nodes.KINDS)), *_cured(), *_strangers())
 
 
 def _loses_a_rank(kind: str) -> bool:
     """Whether a rank of such a job is really lost before all is started again."""
     program = _strangers().get(kind)
     return kind in LOSING or (program is not None and program.failure is not None)
+
+
+@functools.cache
+def _cured() -> dict[str, Case]:
+    """The fixtures whose cured program can be run here, by kind; those that harm in silence measure that themselves."""
+    known = (case for case in load_all(root()) if not case.needs and case.harm is None)
+    return {CURED + case.name: case for case in known if not missing_packages(case)}
 
 
 @functools.cache
@@ -223,15 +234,21 @@ def run(kind: str, seed: int, folder: Path, stop: threading.Event, load: int = 0
     """Run one job to its end under `ddpdoctor watch`, beside `load` busy processes that somebody else has started."""
     if kind.startswith(NODES):
         return _on_nodes(kind, seed, folder, stop, load)
-    stranger = _strangers().get(kind)
-    if stranger:
-        ranks, started, longest = stranger.ranks, first_runs.command(stranger), stranger.seconds
-    else:
-        ranks, longest = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4)), LONGEST
-        started = command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
+    ranks, longest, started = _started(kind, seed)
     done = watch(started, folder, *options(kind, seed), timeout=STARTUP + longest, stop=stop)
     made = HealthyRun(kind, seed, ranks, options(kind, seed), _gist(done.reports), done.status, done.seconds, load)
     return _result(dataclasses.replace(made, aborted=ABORTED in done.stderr))
+
+
+def _started(kind: str, seed: int) -> tuple[int, float, list[str]]:
+    """Number of ranks, the most seconds beside the start, and the command."""
+    stranger, cured = _strangers().get(kind), _cured().get(kind)
+    if stranger:
+        return stranger.ranks, stranger.seconds, first_runs.command(stranger)
+    if cured:
+        return cured.ranks, LONGEST, launch_command(cured.launcher, cured.fixed, cured.ranks)
+    ranks = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4))
+    return ranks, LONGEST, command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
 
 
 def _on_nodes(kind: str, seed: int, folder: Path, stop: threading.Event, load: int) -> HealthyRun:
