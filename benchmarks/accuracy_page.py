@@ -140,7 +140,7 @@ def _head(runs: list[Trial | HealthyRun], machine: str) -> list[str]:
         "(torch.multiprocessing instead of a launcher, another culprit, another model). To find false alarms, every",
         "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well, and the",
         "harmless programs of `benchmarks/unseen`: half of the runs with the default options, half with a",
-        "`--stall-after` scaled to their run time and `--on-hang stop`; the first four seeds of each under torchrun,",
+        "`--stall-after` scaled to their run time and `--on-hang stop`; the first seeds of each under torchrun,",
         "the others under a launcher that imports torch once for all ranks.",
         "",
         "The programs were written by people who knew the rules. The figures show that the tool does what it is",

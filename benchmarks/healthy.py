@@ -51,7 +51,7 @@ RESTARTING = {"elastic_restart": ("--max-restarts", "2")}
 #: in these a rank is lost and the launcher starts all again: a crash is true of that attempt
 LOSING = frozenset({*RESTARTING, "unseen/plain_b/elastic_wav_restart"})
 #: seeds from this one on are started by a launcher that imports torch once for all ranks, at half the cost
-UNDER_TORCHRUN = 4
+UNDER_TORCHRUN = 1
 #: what a rank prints that torch itself aborts at the interpreter's end: a thread of gloo still holds an operation whose
 #: tensor is Python's (pytorch issue 190489 and pull request 179291). The job is lost, and a crash is true of it
 ABORTED = "terminate called without an active exception"
@@ -246,6 +246,8 @@ def _started(kind: str, seed: int) -> tuple[int, float, list[str]]:
     if stranger:
         return stranger.ranks, stranger.seconds, first_runs.command(stranger)
     if cured:
+        if cured.launcher == "torchrun" and seed >= UNDER_TORCHRUN:
+            return cured.ranks, LONGEST, forked(cured.fixed, cured.ranks)
         return cured.ranks, LONGEST, launch_command(cured.launcher, cured.fixed, cured.ranks)
     ranks = max(LEAST.get(kind, 2), random.Random(f"{kind} {seed}").randint(2, 4))
     return ranks, LONGEST, command(kind, ranks, "--seed", str(seed), under_torchrun=seed < UNDER_TORCHRUN)
