@@ -46,18 +46,28 @@ def those_that_did(facts: Facts, step: HistoryStep | None, ranks: RankSet) -> Ra
 def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, SourceLoop | None]:
     """Whether the odd ranks have left a loop that the others continue, and which.
 
-    Having returned from the others' function counts only if the odd ranks were in that loop just before: not after
-    their data ended, and not if they never did what the others do there.
+    It counts only if the odd ranks were in that loop just before: their last common step was made there, and they have
+    done what the others do there. Otherwise both sides have left it, and the others are in it anew. Of ranks that have
+    returned from the others' function it does not count after their data ended. The habits of a rank with a role of
+    its own are in another loop, so nothing follows from where they were made.
     """
     where, loop = position_of(facts, *compared.pair)
     reference_next, before = compared.reference_next, compared.before
     was_in = reference_next is not None and made_by(facts, reference_next, compared.odd)
+    if before is not None and reference_next is not None and loop is not None and _made_in(loop, reference_next):
+        was_in = was_in and _made_in(loop, before)
     if where is RelativePosition.OUTSIDE and not was_in:
         return RelativePosition.UNKNOWN, None
     if where is RelativePosition.RETURNED:
         ended = before is not None and before.kind is EventKind.STOP_ITERATION
         return (RelativePosition.OUTSIDE, loop) if was_in and not ended else (RelativePosition.UNKNOWN, None)
     return where, loop
+
+
+def _made_in(loop: SourceLoop, step: HistoryStep) -> bool:
+    """Whether the step was made in the loop, as far as its frames are known."""
+    frames_of = (*step.path, *([step.site] if step.site else []))
+    return not frames_of or any(frame.file == loop.file and frame.line in loop.span for frame in frames_of)
 
 
 def users_line(facts: Facts, ranks: RankSet, site: Site) -> Site:

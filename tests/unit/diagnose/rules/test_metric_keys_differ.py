@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose.builders import Act, At, Doing, job
@@ -117,6 +118,51 @@ def test_a_loop_over_anything_else_is_not_one_over_names() -> None:
 
 
 STARTED = AT.all("init_process_group", 1)
+
+
+ROUNDS = """\
+class Report:
+    def __init__(self):
+        self.found = []
+
+    def publish(self):
+        if not self.found:
+            return []
+        dist.all_gather_object(parts, self.found)
+
+
+def train(loader):
+    for batch in loader:
+        dist.all_reduce(step(batch))
+
+
+def validate(loader):
+    for batch in loader:
+        dist.all_gather(parts, score(batch))
+
+
+def main():
+    for epoch in range(9):
+        train(loader)
+        validate(held_out)
+        report.publish()
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_loop_in_which_the_others_are_anew_was_left_by_nobody(odd: int) -> None:
+    """All have left the loop of the training, and those that publish nothing are in that of the next epoch."""
+    trained, scored = AT.all("all_reduce", 13, function="train"), AT.all("all_gather", 18, function="validate")
+    published = AT.all("all_gather_object", 8, function="publish")
+    began = AT.line(28, "<module>")
+    usual = Doing([trained, scored, published], callers=(AT.line(25, "main"), began))
+    empty = Doing([trained, scored, trained], callers=(AT.line(23, "main"), began))
+    found = verdict(ROUNDS, [empty if rank == odd else usual for rank in range(3)])
+    assert (found.code, found.confidence, found.culprits.members) == ("DD211", Confidence.LIKELY, (odd,))
+    assert found.locations[0].line == 6
 
 
 GATHER = """\
