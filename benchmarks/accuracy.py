@@ -48,7 +48,8 @@ def main() -> int:
             [task for task in _tasks(args.rounds, args.seeds, trials, quiet) if args.only in task.key], args.jobs
         )
     reasons = accuracy_page.read_reasons()
-    text = accuracy_page.page(trials.results, quiet.results, reasons, _machine(), first_runs.sets(), desync_runs.sets())
+    first, silent, before = first_runs.sets(), desync_runs.sets(), PAGE.read_text(encoding="utf-8")
+    text = accuracy_page.page(trials.results, quiet.results, reasons, _machine(), first, silent, before)
     PAGE.write_text(text, encoding="utf-8")
     wrong = accuracy_page.gravely_wrong([*trials.results, *quiet.results])
     print(f"{PAGE.relative_to(ROOT)}: {len(trials.results) + len(quiet.results)} runs, {len(wrong)} gravely wrong")
@@ -66,7 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time (default: 2)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs with this text in their key")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
-    parser.add_argument("--page", action="store_true", help="run nothing, write the page anew")
+    parser.add_argument("--page", action="store_true", help="run nothing, write anew what has results")
     return parser.parse_args()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,8 @@ REASONS = Path(__file__).with_name("accuracy_reasons.toml")
 AS_IT_IS, CURED = "fixture", "cured"
 #: a miss of these is a wrong answer; of the others (the time, the strength) it is a late or a weak one
 _ANSWER = ("report", "outcome", "code", "culprits", "line")
+#: how the parts of the page begin that are measured apart
+_HEALTHY, _FIRST_RUNS = "## Healthy jobs", "## First runs of programs that the rules had not seen"
 
 T = TypeVar("T")
 
@@ -108,28 +110,50 @@ def page(
     machine: str = "",
     unseen: Mapping[str, list[FirstRun]] | None = None,
     silent: Mapping[str, list[DesyncRun]] | None = None,
+    before: str = "",
 ) -> str:
     """The whole page, in Markdown. `machine` is a line on where the runs were made; `unseen`, `silent`: first runs by
-    set, the latter of programs with a silent phase."""
-    hangs = [trial for trial in trials if trial.hangs]
-    cured = [trial for trial in trials if not trial.hangs]
-    misses = [*_misses(trials, reasons), *_alarms(healthy)]
-    lines = [
-        *_head([*trials, *healthy], machine),
-        *_summary(hangs, [*cured, *healthy]),
-        *_by_form(hangs),
-        *_by_code(hangs),
-        *_healthy(healthy),
-        *("## Misses", ""),
-        *(misses or ["None."]),
-        *(_first_runs(unseen) if unseen else ()),
-        *(_silent_phases(silent) if silent else ()),
-    ]
+    set, the latter of programs with a silent phase.
+
+    The fixtures and the healthy jobs are measured apart, and each part names its engine: one of which there are no runs
+    stays as it is in the page as it was `before`.
+    """
+    fixtures, quiet = _parts(before)
+    if trials:
+        fixtures = _joined(_fixtures(trials, reasons, machine))
+    if healthy:
+        quiet = _joined(_healthy(healthy, machine))
+    return _joined(
+        [
+            *(part.strip("\n") + "\n" for part in (fixtures, quiet) if part.strip()),
+            *(_first_runs(unseen) if unseen else ()),
+            *(_silent_phases(silent) if silent else ()),
+        ]
+    )
+
+
+def _joined(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(runs: list[Trial | HealthyRun], machine: str) -> list[str]:
-    commits = sorted({run.commit for run in runs} - {""})
+def _parts(before: str) -> tuple[str, str]:
+    """The part on the fixtures and that on healthy jobs of the page as it was."""
+    ours = before.partition(_FIRST_RUNS)[0]
+    fixtures, head, quiet = ours.partition(_HEALTHY)
+    return fixtures, head + quiet
+
+
+def _fixtures(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]], machine: str) -> Iterator[str]:
+    hangs = [trial for trial in trials if trial.hangs]
+    yield from _head(trials, machine)
+    yield from _summary(hangs, [trial for trial in trials if not trial.hangs])
+    yield from _by_form(hangs)
+    yield from _by_code(hangs)
+    yield from ("## Misses", "")
+    yield from list(_misses(trials, reasons)) or ["None."]
+
+
+def _head(runs: list[Trial], machine: str) -> list[str]:
     return [
         "# Accuracy",
         "",
@@ -138,14 +162,19 @@ def _head(runs: list[Trial | HealthyRun], machine: str) -> list[str]:
         "(names changed, comments removed, ranks assigned to processes in another order), packaged (another number of",
         "ranks, the program in a package, its collectives behind a wrapper library), and spawned",
         "(torch.multiprocessing instead of a launcher, another culprit, another model). To find false alarms, every",
-        "fixed program and many seeds of every healthy but unusual program in `tests/e2e/healthy` ran as well, and the",
-        "harmless programs of `benchmarks/unseen`: half of the runs with the default options, half with a",
-        "`--stall-after` scaled to their run time and `--on-hang stop`; the first seeds of each under torchrun,",
-        "the others under a launcher that imports torch once for all ranks.",
+        "fixed program ran as well.",
         "",
         "The programs were written by people who knew the rules. The figures show that the tool does what it is",
         "designed to do and does not depend on the words in a file; they do not predict its accuracy on your programs.",
         "",
+        *_measured(runs, machine),
+    ]
+
+
+def _measured(runs: Sequence[Trial | HealthyRun], machine: str) -> list[str]:
+    """Where and with what the runs were made."""
+    commits = sorted({run.commit for run in runs} - {""})
+    return [
         *([f"Measured on {machine}.", ""] if machine else []),
         *([f"Commit {', '.join(commits)}."] if commits else []),
         "All runs were made with the same `ddpdoctor/probe`, `collect`, `observe` and `diagnose`.",
@@ -153,11 +182,10 @@ def _head(runs: list[Trial | HealthyRun], machine: str) -> list[str]:
     ]
 
 
-def _summary(hangs: list[Trial], quiet: list[Trial | HealthyRun]) -> list[str]:
+def _summary(hangs: list[Trial], cured: list[Trial]) -> list[str]:
     provable = [trial for trial in hangs if trial.provable]
     certain = [trial for trial in hangs if trial.confidence == "certain"]
-    alarms = [run for run in quiet if run.alarm]
-    slow = sum(run.slow for run in quiet)
+    alarms = [trial for trial in cured if trial.alarm]
     answered = [trial for trial in hangs if trial.silence is not None]
     late = [trial for trial in hangs if "time" in trial.missed]
     return [
@@ -168,7 +196,7 @@ def _summary(hangs: list[Trial], quiet: list[Trial | HealthyRun]) -> list[str]:
         f"- called certain: {_share(certain, hangs)}; "
         f"runs with anything wrongly called certain or proven: {sum(t.wrongly_certain for t in hangs)}",
         f"- reported within the promised time: {_share([t for t in answered if t not in late], answered)}",
-        f"- healthy jobs: {len(quiet)}; false alarms: {len(alarms)}; called slow: {slow}",
+        f"- fixed programs: {len(cured)}; false alarms: {len(alarms)}; called slow: {sum(one.slow for one in cured)}",
         "",
     ]
 
@@ -203,11 +231,26 @@ def _by_code(hangs: list[Trial]) -> Iterator[str]:
     yield ""
 
 
-def _healthy(quiet: list[HealthyRun]) -> Iterator[str]:
+def _healthy(quiet: list[HealthyRun], machine: str) -> Iterator[str]:
+    stopping, loaded = sum(run.stopping for run in quiet), sum(bool(run.load) for run in quiet)
+    averages = [run.load_average for run in quiet]
     yield from (
-        "## Healthy jobs",
+        _HEALTHY,
         "",
-        "`stop`: runs with `--on-hang stop`; `loaded`: runs beside processes that kept the machine busy.",
+        "Every healthy but unusual program in `tests/e2e/healthy`, some also on several nodes, the fixed program of",
+        "every fixture, and the harmless programs of `benchmarks/unseen` (`make healthy-runs`): half of the runs with",
+        "the default options, half with a `--stall-after` scaled to their run time and `--on-hang stop`; those of",
+        "`unseen`, and the first of each other program, under their own launcher, the others under one that imports",
+        "torch once for all ranks.",
+        "",
+        *_measured(quiet, machine),
+        f"- runs: {len(quiet)}, of {len({run.kind for run in quiet})} programs",
+        f"- with `--on-hang stop`: {stopping}; beside processes that kept the machine busy: {loaded}; load average: "
+        f"{min(averages):.0f} to {max(averages):.0f}",
+        f"- false alarms, of a desync too: {sum(bool(run.alarm) for run in quiet)}; called slow: "
+        f"{sum(run.slow for run in quiet)}; aborted by torch itself at a rank's end: "
+        f"{sum(run.aborted for run in quiet)}",
+        *_alarms(quiet),
         "",
         "| program | runs | stop | loaded | ranks | called slow | false alarms |",
         "|---|---|---|---|---|---|---|",
@@ -217,7 +260,6 @@ def _healthy(quiet: list[HealthyRun]) -> Iterator[str]:
         counts = [sum(run.stopping for run in runs), sum(bool(run.load) for run in runs)]
         slow, alarms = sum(run.slow for run in runs), sum(bool(run.alarm) for run in runs)
         yield f"| {kind} | {len(runs)} | {counts[0]} | {counts[1]} | {ranks} | {slow} | {alarms} |"
-    yield ""
 
 
 def _misses(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -238,8 +280,7 @@ def _alarms(healthy: list[HealthyRun]) -> Iterator[str]:
 
 def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
     yield from (
-        "",
-        "## First runs of programs that the rules had not seen",
+        _FIRST_RUNS,
         "",
         "Programs in `benchmarks/unseen`, written from the documentation of torch and of the frameworks by people who",
         "had not seen the rules; programs, expected answers and reasons were committed before the first run. These are",
@@ -247,7 +288,8 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
         "which the program failed by itself are left out, and counted as invalid. Each round was written by others",
         "than the one before, and run after what that one had shown was mended. Two harmless programs really lose a",
         "rank and start again; a report that tells truly of that rank is no alarm (`recovers` in expected.toml). The",
-        "authors of round 8 had the definitions of the codes before them when they named what they expected.",
+        "authors of round 8 and of those from round 10 on had the definitions of the codes before them when they named",
+        "what they expected.",
         "",
         "| set | commit | broken | code | culprits | line | all right | wrongly certain | harmless | called a hang "
         "| invalid |",

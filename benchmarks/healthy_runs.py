@@ -28,7 +28,8 @@ BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum
 def main() -> int:
     args = _arguments()
     results = healthy.ledger(fresh=args.fresh)
-    todo = [task for task in healthy.tasks(args.seeds, results, args.load) if args.only in task.key]
+    every = healthy.tasks(args.seeds, results, args.load)
+    todo = [task for task in every if args.only in task.key and not (args.without and args.without in task.key)]
     # whoever ends this program has its jobs ended, too
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = 0
@@ -73,6 +74,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--load", type=int, default=0, metavar="N", help="keep N processors busy beside them")
     parser.add_argument("--until", type=float, metavar="MINUTES", help="begin no run after so many minutes")
     parser.add_argument("--only", default="", metavar="TEXT", help="only runs with this text in their key")
+    parser.add_argument("--without", default="", metavar="TEXT", help="no runs with this text in their key")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     return parser.parse_args()
 

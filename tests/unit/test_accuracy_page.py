@@ -8,6 +8,7 @@ import json
 from benchmarks import accuracy_page
 from benchmarks.accuracy_page import AS_IT_IS, CURED, Trial, page
 from benchmarks.desync_runs import ASKED, DesyncRun
+from benchmarks.first_runs import FirstRun
 from benchmarks.healthy import HealthyRun, Said
 
 RIGHT = Trial(AS_IT_IS, "uneven-inputs", 0, 4, "DD201", "DD201", True, "proven", "hang", "certain", silence=4.0)
@@ -25,6 +26,12 @@ CERTAIN_AND_WRONG = dataclasses.replace(
 QUIET = HealthyRun("long_step", 0, 2, ("--on-hang", "stop"), (), 0, 20.0, load=2)
 ALARM = HealthyRun("long_step", 1, 3, (), (Said("hang", "proven", ("DD203 certain",), True),), 4, 12.0)
 ENDED = Trial(CURED, "uneven-inputs", 0, 4)
+FIRST = FirstRun(
+    *("a", "torch", False, "hang DD207 [1]", "hang", "proven", "DD207", "likely", (1,), "train.py:7"),
+    right=("outcome", "code", "culprits", "line"),
+    wrongly_certain=False,
+    seconds=30.0,
+)
 
 
 def test_the_figures_add_up() -> None:
@@ -32,7 +39,9 @@ def test_the_figures_add_up() -> None:
     assert "- right code: 2 of 3 (66.7%)" in text
     assert "- right culprits: 3 of 3 (100.0%)" in text
     assert "- reported within the promised time: 2 of 3 (66.7%)" in text
-    assert "- healthy jobs: 2; false alarms: 0; called slow: 0" in text
+    assert "- fixed programs: 1; false alarms: 0; called slow: 0" in text
+    assert "- runs: 1, of 1 programs" in text
+    assert "- false alarms, of a desync too: 0; called slow: 0" in text
     assert "| DD201 | 3 | DD201 2, DD299 1 | 3 | 2 | proven | certain 2, possible 1 | 4.0, 7.1 |" in text
     assert "| long_step | 1 | 1 | 1 | 2 | 0 | 0 |" in text
 
@@ -76,8 +85,22 @@ def test_every_reason_is_for_a_fixture_that_exists() -> None:
 
 def test_the_page_says_what_was_measured() -> None:
     quiet = dataclasses.replace(QUIET, commit="abc1234")
-    assert "Commit abc1234.\n" in page([dataclasses.replace(RIGHT, commit="abc1234")], [quiet], {})
+    text = page([dataclasses.replace(RIGHT, commit="bcd2345")], [quiet], {})
+    fixtures, healthy_jobs = text.split("## Healthy jobs")
+    assert "Commit bcd2345.\n" in fixtures
+    assert "Commit abc1234.\n" in healthy_jobs
     assert "Commit" not in page([RIGHT], [QUIET], {})
+
+
+def test_a_part_without_runs_stays_as_it_is() -> None:
+    first = {"torch_12": [FIRST]}
+    before = page([RIGHT], [QUIET], {}, "an old machine", first)
+    assert page([], [], {}, "another machine", first, before=before) == before
+    newer = page([], [dataclasses.replace(QUIET, seed=1), QUIET], {}, "another machine", first, before=before)
+    assert newer.count("an old machine") == newer.count("another machine") == 1
+    assert newer.split("## Healthy jobs")[0] == before.split("## Healthy jobs")[0]
+    assert newer.split("## First runs")[1] == before.split("## First runs")[1]
+    assert "- runs: 2, of 1 programs" in newer
 
 
 def test_programs_with_a_silent_phase_have_a_table_and_their_misses() -> None:
