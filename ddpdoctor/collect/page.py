@@ -52,6 +52,8 @@ class Identity:
     world_size: int
     #: seconds; None until the default group has a timeout
     group_timeout: float | None
+    #: of the default group; "" until it is known
+    backend: str
 
 
 def decode_identity(data: bytes) -> Identity:
@@ -63,6 +65,7 @@ def decode_identity(data: bytes) -> Identity:
         rank=Rank(_integer(identity, "rank")),
         world_size=_integer(identity, "world_size"),
         group_timeout=_seconds(identity.get("group_timeout")),
+        backend=_text(identity, "backend"),
     )
 
 

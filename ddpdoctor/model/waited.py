@@ -37,5 +37,6 @@ class Waited:
     meetings: int
     #: well above noise, the most important first; empty if nobody stands out
     stragglers: tuple[Straggler, ...] = ()
-    #: the host does not wait for the device in these meetings, so only the order of arrivals is told
+    #: the host does not wait for the device in these meetings: the lengths of the ranks' own steps were compared, and
+    #: `last` counts the longest, `seconds` is by how much, and `share` what all ranks would wait if they waited
     device: bool = False

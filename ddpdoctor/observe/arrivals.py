@@ -2,6 +2,10 @@
 last to come. After a delay only the first meeting shows it. A send and the recv that takes it are a meeting of two, in
 which the one that receives may wait.
 
+Where the host does not wait for the device, arrivals drift apart, and who comes last says nothing: there the lengths
+of the ranks' own steps are compared, from one meeting to the next. If the host waits elsewhere in each step (a loss
+that it prints), all are equally long, and nobody is told.
+
 The events of a backward are those of its beginning. What delays a rank inside of it is seen in torch's recorder, which
 has the time of each gradient reduction (reductions.py).
 """
@@ -39,6 +43,11 @@ class Arrival(NamedTuple):
     time: float
     gaps: tuple[tuple[float, int, int], ...]
 
+    @property
+    def own(self) -> float:
+        """Seconds since the meeting before."""
+        return sum(seconds for seconds, _, _ in self.gaps)
+
 
 @dataclass(slots=True)
 class _Post:
@@ -64,6 +73,8 @@ class Arrivals:
 
     def __init__(self, names: Names) -> None:
         self._names = names
+        #: the host does not wait for the device in meetings
+        self.device = False
         self._open: dict[int, dict[int, deque[Arrival]]] = defaultdict(lambda: defaultdict(deque))
         self._trails: dict[tuple[int, int], deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=TRAIL))
         self._tallies: dict[tuple[int, str, int], _Tally] = defaultdict(_Tally)
@@ -114,15 +125,15 @@ class Arrivals:
                 del self._open[idle]
 
     def _meet(self, moment: Moment, came: dict[int, Arrival]) -> None:
-        order = sorted(came, key=lambda rank: came[rank].time)
+        taken = {rank: one.own if self.device else one.time for rank, one in came.items()}
+        order = sorted(came, key=lambda rank: taken[rank])
         if len(order) < 2:
             return
         last, before = order[-1], order[-2]
-        end = came[last].time
-        self._waited += sum(end - one.time for one in came.values())
+        lead = taken[last] - taken[before]
         what = self._meeting(moment)
         self._met[moment.group, what] += 1
-        lead = end - came[before].time
+        self._waited += sum(taken[last] - one for one in taken.values())
         tally = self._tallies[moment.group, what, last]
         # of many meetings nearly together, chance alone makes one the last: those count that were late
         if lead < SHORTEST:
@@ -158,7 +169,7 @@ class Arrivals:
     def _hand_over(self, came: Arrival, waited: Arrival, blocks: bool, what: str, sender: int) -> None:
         self._met[_PAIR, what] += 1
         lead = came.time - waited.time
-        if blocks and lead >= SHORTEST:
+        if blocks and lead >= SHORTEST and not self.device:
             self._waited += lead
             tally = self._tallies[_PAIR, what, sender]
             tally.late += 1
@@ -179,7 +190,7 @@ class Arrivals:
         found = [*self._stragglers(seconds), *self.reductions.stragglers()]
         found.sort(key=lambda one: -one.last / one.meetings * one.seconds)
         share = max(self._waited / total, self.reductions.share())
-        return Waited(min(1.0, share), seconds, meetings, tuple(found))
+        return Waited(min(1.0, share), seconds, meetings, tuple(found), self.device)
 
     def _stragglers(self, seconds: float) -> Iterable[Straggler]:
         for (group, what, rank), tally in self._tallies.items():

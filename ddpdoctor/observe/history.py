@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ddpdoctor.collect import procfs
 from ddpdoctor.model.ranks import Role, Worker
@@ -10,6 +11,11 @@ from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shifts
 from ddpdoctor.observe.stream import Names, Translator
+
+#: backends whose collectives the host waits for
+_HOST = frozenset({"gloo", "mpi"})
+#: there is one of these where there is an accelerator: of NVIDIA's and AMD's drivers
+_ACCELERATORS = (Path("/dev/nvidiactl"), Path("/dev/kfd"))
 
 
 class History:
@@ -53,6 +59,7 @@ class History:
                 self.arrivals.forget()
                 self.shifts.forget()
             moments = translator.moments(rows)
+            self.arrivals.device = self.arrivals.device or _on_device(page.backend)
             self.arrivals.add(rank, moments)
             self.shifts.add(rank, moments)
 
@@ -83,3 +90,10 @@ class History:
         if any(before.get(rank) == worker.pid and worker.pid not in self._ended for rank, worker in found.items()):
             self.shifts.forget()
         return {rank: worker for rank, worker in found.items() if worker.pid not in self._ended}
+
+
+def _on_device(backend: str) -> bool:
+    """Whether the host does not wait for the collectives of this backend. torch names one for every kind of device if
+    a job names none: "cpu:gloo,cuda:nccl"."""
+    names = {part.rpartition(":")[2] for part in backend.split(",")} - {""}
+    return bool(names - _HOST) and (not names & _HOST or any(path.exists() for path in _ACCELERATORS))

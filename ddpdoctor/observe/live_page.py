@@ -32,6 +32,8 @@ class LivePage:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._identity: tuple[Rank, int] | None = None
+        #: of the default group: "gloo", "cpu:gloo,cuda:nccl"; "" as long as it is not known
+        self.backend = ""
         self._next = 1
         self._waited = 0
         self.texts = StringTable()
@@ -42,9 +44,10 @@ class LivePage:
 
     def identity(self) -> tuple[Rank, int] | None:
         """The rank of the process and the number of ranks, None as long as it has no rank."""
-        if self._identity is None:
+        if self._identity is None or not self.backend:
             with self._path.open("rb", buffering=0) as file:
                 found = decode_identity(file.read(IDENTITY_BYTES))
+            self.backend = found.backend
             self._identity = (found.rank, found.world_size) if found.rank >= 0 else None
         return self._identity
 

@@ -39,6 +39,9 @@ def waited_in_words(waited: Waited | None) -> str:
         where = f" at {one.location.file.rpartition('/')[2]}:{one.location.line}" if one.location else ""
         doing = f", {one.doing}{where}" if one.doing else ""
         times = f"in {one.last} of {one.meetings} times {one.meeting}"
-        parts.append(f"for rank {one.rank} {times}, {1000 * one.seconds:.0f} ms each{doing}")
-    by = " by the host's arrivals" if waited.device else ""
-    return f"ranks waited {100 * waited.share:.0f} % of the time{by}: {'; '.join(parts)}"
+        parts.append(
+            f"rank {one.rank} {times}, {1000 * one.seconds:.0f} ms {'more' if waited.device else 'each'}{doing}"
+        )
+    if waited.device:
+        return f"the host does not wait for the device; the longest steps of the hosts: {'; '.join(parts)}"
+    return f"ranks waited {100 * waited.share:.0f} % of the time: {'; '.join(f'for {part}' for part in parts)}"

@@ -49,6 +49,29 @@ def play(delays: Delays, ranks: int = 3, *, chunk: int = 5) -> tuple[Waited, flo
     return found, waited / (ranks * (last - first))
 
 
+def play_on_device(delays: Delays, *, synchronised: bool, ranks: int = 3) -> Waited:
+    """What was seen of hosts that do not wait in backward; if they are `synchronised`, each waits for the slowest after
+    it, as one does that prints the loss."""
+    names, noise = Names(), random.Random(1)
+    group = names.group("0", "", tuple(range(ranks)))
+    next_, backward = (names.place(code, (f"{code}.py", 10 + code, "train"), "") for code in (NEXT, BACKWARD))
+    arrivals = Arrivals(names)
+    arrivals.device = True
+    now = dict.fromkeys(range(ranks), 0.0)
+    for step in range(STEPS):
+        for rank in range(ranks):
+            now[rank] += STEP / 2 + delays(rank, step)[0] + noise.uniform(0, JITTER)
+            loaded = Moment(now[rank], NEXT, 1, next_, NOWHERE)
+            now[rank] += STEP / 2
+            arrivals.add(rank, [loaded, Moment(now[rank], BACKWARD, 1, backward, group, True)])
+        if synchronised:
+            now = dict.fromkeys(now, max(now.values()))
+    found = arrivals.waited()
+    assert found is not None
+    assert found.device
+    return found
+
+
 def data(rank: int, step: int) -> tuple[float, float]:
     return (0.015 if rank == 1 else 0.0), 0.0
 
@@ -63,6 +86,18 @@ def alternating(rank: int, step: int) -> tuple[float, float]:
 
 def none(rank: int, step: int) -> tuple[float, float]:
     return 0.0, 0.0
+
+
+@pytest.mark.parametrize(("delays", "stragglers"), [(data, {1: 200}), (alternating, {1: 140, 2: 60}), (none, {})])
+def test_hosts_that_do_not_wait_are_compared_by_their_own_steps(delays: Delays, stragglers: dict[int, int]) -> None:
+    found = play_on_device(delays, synchronised=False)
+    assert {one.rank: one.last for one in found.stragglers} == pytest.approx(stragglers, rel=0.1)
+    assert all(one.seconds == pytest.approx(0.015, rel=0.1) for one in found.stragglers)
+    assert all(one.location is not None and one.location.line == 10 + NEXT for one in found.stragglers)
+
+
+def test_of_hosts_that_wait_elsewhere_in_each_step_nobody_is_told() -> None:
+    assert play_on_device(data, synchronised=True).stragglers == ()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.observe import history as history_module
 from ddpdoctor.observe.history import History
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import STEADY
@@ -23,6 +24,8 @@ class Job:
 
     def __init__(self, run: Path) -> None:
         self._run = run
+        #: of the processes that are started from now on
+        self.backend = "gloo"
         self._processes: list[subprocess.Popen[bytes]] = []
         self._writers: dict[int, PageWriter] = {}
         self.workers: list[Worker] = []
@@ -31,7 +34,7 @@ class Job:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         self._processes.append(process)
         path = self._run / f"{process.pid}.page"
-        identity = {"pid": process.pid, "started_ticks": 1, "rank": rank, "world_size": RANKS}
+        identity = {"pid": process.pid, "started_ticks": 1, "rank": rank, "world_size": RANKS, "backend": self.backend}
         self._writers[rank] = PageWriter(str(path), identity)
         self.workers.append(Worker(process.pid, float(len(self.workers)), Role.RANK))
 
@@ -43,6 +46,9 @@ class Job:
                 slot = writer.slot()
                 writer.enter(slot, Operation(CALL_KIND["all"], writer.text("all_reduce")), (place, 0), CALL_EVENT)
                 writer.leave(slot, 0)
+
+    def identify(self, rank: int, **changes: str) -> None:
+        self._writers[rank].identify(**changes)
 
     def end(self) -> None:
         while self._processes:
@@ -115,3 +121,39 @@ def test_a_page_of_a_process_without_a_rank_is_left_out(job: Job, history: Histo
     job.start(-1)
     history.read(job.workers)
     assert history.pids == {}
+
+
+@pytest.mark.parametrize(
+    ("backend", "accelerator", "device"),
+    [
+        ("gloo", True, False),
+        ("", True, False),
+        ("nccl", False, True),
+        ("cpu:gloo,cuda:nccl", True, True),
+        ("cpu:gloo,cuda:nccl", False, False),
+    ],
+)
+def test_hosts_do_not_wait_where_the_backend_is_a_device_s(
+    job: Job,
+    history: History,
+    backend: str,
+    accelerator: bool,
+    device: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    present = [tmp_path] if accelerator else []
+    monkeypatch.setattr(history_module, "_ACCELERATORS", (tmp_path / "none", *present))
+    job.backend = backend
+    job.start(0)
+    history.read(job.workers)
+    assert history.arrivals.device is device
+
+
+def test_a_backend_that_is_known_late_counts(job: Job, history: History) -> None:
+    job.backend = ""
+    job.start(0)
+    history.read(job.workers)
+    job.identify(0, backend="nccl")
+    history.read(job.workers)
+    assert history.arrivals.device
