@@ -1,7 +1,9 @@
 """Gestures from a glove with bend sensors; four processes on each host."""
 
 import argparse
+import datetime
 import os
+import tempfile
 
 import torch
 import torch.distributed as dist
@@ -49,6 +51,8 @@ class Session:
         self.args = args
         self.topology = Topology(dist.get_rank(), dist.get_world_size(), args.per_host)
         self.channel = LeaderChannel(self.topology)
+        # saving may take longer than a step is allowed to
+        self.patient = dist.new_group(timeout=datetime.timedelta(hours=2))
         data = recordings(args)
         self.sampler = DistributedSampler(data)
         self.loader = DataLoader(data, args.batch, sampler=self.sampler)
@@ -67,11 +71,18 @@ class Session:
             correct += torch.tensor([(logits.argmax(1) == gesture).sum().item(), len(gesture)])
         return self.channel.sum(correct)
 
+    def save(self, folder):
+        if self.topology.rank == 0:
+            torch.save(self.model.module.state_dict(), os.path.join(folder, "gestures.pt"))
+        dist.barrier(group=self.patient)
+
     def run(self):
-        for number in range(self.args.epochs):
-            correct, seen = self.epoch(number).tolist()
-            if self.topology.is_leader:
-                print(f"epoch {number} accuracy {correct / seen:.3f}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(self.args.epochs):
+                correct, seen = self.epoch(number).tolist()
+                if self.topology.is_leader:
+                    print(f"epoch {number} accuracy {correct / seen:.3f}", flush=True)
+                self.save(folder)
 
 
 if __name__ == "__main__":
