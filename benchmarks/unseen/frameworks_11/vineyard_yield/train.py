@@ -46,7 +46,7 @@ def main():
         devices=2,
         strategy="ddp",
         max_epochs=3,
-        callbacks=[PlotReport(plots(40, 3), pages=40)],
+        callbacks=[PlotReport(plots(40, 3), pages=25)],
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
