@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects
+from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects, random_state
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -143,7 +143,7 @@ class Analysis(Machine):
         given = [env[name] for name in info.signature.bound]
         specialised = tuple([value if self._specialises(value) else None for value in given])
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
-               frame.handler, tuple(self.generators.values()), id(function.closure), self.held)  # fmt: skip
+               frame.handler, random_state.states(self, frame), id(function.closure), self.held)  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:
