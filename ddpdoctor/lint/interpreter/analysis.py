@@ -90,7 +90,9 @@ class Analysis(Machine):
 
     def _nested(self, frame: Frame) -> None:
         for info in frame.nested:
-            if info not in self.ran and not self.silent:
+            # one of another file has no way in from here, and would be recorded before the calls that do
+            mine = info.module is self.module or self.observed is not None
+            if mine and info not in self.ran and not self.silent:
                 self.run_alone(info, frame.env)
 
     def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
