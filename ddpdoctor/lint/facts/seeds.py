@@ -12,7 +12,7 @@ from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, 
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
@@ -44,7 +44,8 @@ def differs_by_rank(call: CallEvent) -> bool:
     value = call.args[0] if call.args else None
     if value is None:
         return True
-    return bool(value.tags & ANY_RANK) or len(value.atoms) > 1 or value.taint is value.taint.RANK
+    by_rank = value.tags & (ANY_RANK | Tag.IN_GROUP)
+    return bool(by_rank) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -15,7 +15,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.values import WORLD, Taint, Value
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
@@ -114,7 +114,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 
 def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
-    if len(path.atoms) > 1 or path.tags & (ANY_RANK | MADE_UP) or path.taint > path.taint.FILES:
+    if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
         return False
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
         return False
@@ -232,6 +232,11 @@ class Attended(NamedTuple):
         """A hint if callers that cannot be seen may leave it to one rank."""
         return Severity.HINT if self.how is Attendance.POSSIBLE else Severity.WARNING
 
+    def open_at(self, facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+        """The call, if its callers may be in other files of the project, which then decide."""
+        elsewhere = self.how is Attendance.POSSIBLE and not call.context.from_script
+        return call.site if elsewhere and call.site.file == facts.module.path else None
+
     @property
     def related(self) -> tuple[tuple[SourceSite, str], ...]:
         return ((self.witness.site, self.witness.text),) if self.witness is not None else ()
@@ -243,7 +248,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except":
+    if context.some_ranks_only or context.handler == "except" or _asserted(call):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -257,6 +262,28 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     if shown is not None:
         return Attended(Attendance.SHOWN, shown)
     return _possibly(facts, call, fetches=fetches)
+
+
+def _asserted(call: CallEvent) -> bool:
+    """Whether an assertion before it in its function may leave one rank."""
+    function = _function(call)
+    before = (n for n in walk(function) if isinstance(n, ast.Assert)) if function is not None else ()
+    return any(n.lineno < call.site.line and heuristics.NAMES_RANK.found_in(text_of(n.test)) for n in before)
+
+
+def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSite] | None:
+    """The ranks that reach the call where a condition on the rank lets through some of them, but more than one, with
+    the place of that condition; None if it is another number of ranks, or something else may choose one of them."""
+    context = call.context
+    ranks = [rank for rank in range(WORLD) if context.mask >> rank & 1]
+    chosen = [guard for guard in context.guards if len(guard.truth) > 1]
+    if not 1 < len(ranks) < WORLD or not chosen or context.handler == "except":
+        return None
+    if not all(guard in chosen or _harmless(facts, guard) for guard in context.guards):
+        return None
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
+        return None
+    return ranks, chosen[-1].site
 
 
 def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:

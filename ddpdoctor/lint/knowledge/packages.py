@@ -50,7 +50,6 @@ PACKAGES: dict[str, Does] = {
     "pytorch_lightning": _K | _S | _D | _E,
     "ray": _D,
     "sglang": _D,
-    "submitit": _D,
     "torch_xla": _K | _D,
     "torchtitan": _D,
     "torchtnt": _D,

@@ -109,8 +109,9 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
             "meanwhile, so the ranks use different folders: broadcast the name from rank 0"
         )
         yield facts.finding(
-            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
-        )
+            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context,
+            unconfirmed=attended.open_at(facts, call),
+        )  # fmt: skip
 
 
 def _who(value: Value) -> str:
