@@ -172,8 +172,10 @@ _TRAINERS = frozenset({
 
 
 def trains_on_several(facts: ModuleFacts) -> bool:
-    """Whether the program can run on several ranks: it asks for its rank, uses a trainer of a framework, or has a file
-    of the project train that uses one."""
+    """Whether the file's program can be started on several ranks: it asks for its rank, uses a trainer of a framework,
+    or has a file of the project train that uses one; and it does not start the processes itself."""
+    if facts.suggests(heuristics.STARTS_PROCESSES) or packages.imported(facts.module.imports.values(), Does.STARTS):
+        return False
     if knows_ranks(facts):
         return True
     made = {call.path for call in facts.calls} | {aliases.canonical(path) for path in facts.module.imports.values()}

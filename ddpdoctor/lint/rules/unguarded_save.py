@@ -4,9 +4,9 @@
 Finds `torch.save`, `shutil.copy` and similar functions, the start of a run in an experiment tracker, and TensorBoard's
 `SummaryWriter`, that every rank of a process group reaches with the same path. In a script, the calls from its top
 level show that. In a function whose callers are not visible, a collective that runs in it without a condition on the
-rank shows it, or another file that it leaves to some ranks, or its callers elsewhere in the project, if no condition around
-any of them can be on the rank. Where nothing shows it, the finding is a hint. Also finds a condition on the rank that
-lets several ranks through.
+rank shows it, or another file that it leaves to some ranks, or its callers elsewhere in the project, if none of them is
+under a condition that may be on the rank. Where nothing shows it, the finding is a hint. A condition on the rank that
+lets several ranks through is found as well.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
