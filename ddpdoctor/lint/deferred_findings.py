@@ -30,6 +30,8 @@ MOST = 300
 MOST_CALLERS = 1_500
 #: something sets a sampler's epoch: the program, or a framework
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
+#: something makes a seed out of another one, perhaps with the rank
+_SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 #: what a hint says of the callers, before it is known that they do not
 UNLESS = "unless all callers leave it to one rank, "
@@ -98,6 +100,14 @@ def _epochs(project: _Project, _: Finding) -> str:
     return "no file of the project does this" if loops else ""
 
 
+def _seeds(project: _Project, _: Finding) -> str:
+    """Whether nothing in the project adds something to a seed."""
+    texts = project.all_texts
+    if texts is None or any(_SEEDS_MADE.search(text) for text in texts):
+        return ""
+    return "no file of the project adds anything to a seed"
+
+
 def _callers(project: _Project, finding: Finding) -> str:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the texts' paths
@@ -110,6 +120,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], str]] = {
     "DD101": _epochs,
     "DD124": _callers,
     "DD125": _callers,
+    "DD131": _seeds,
     "DD171": _callers,
 }
 #: nothing is said of these unless they are confirmed

@@ -156,10 +156,10 @@ def spelled_out(call: CallEvent, node: ast.expr) -> str:
     """The expression's source, with that of the variables in it that the call can see: of its function, and of the
     file.
     """
-    return " ".join(_expressions(call, node))
+    return " ".join(expressions(call, node))
 
 
-def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
+def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
     """The source of the expression, and of those that its variables are assigned."""
     module = call.context.module
     parts = [text_of(node)]
@@ -169,7 +169,7 @@ def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list
     for name in names if depth else ():
         for statement in _assigned(module).get(name, ()):
             if innermost_function(module.tree, statement.lineno) in (_function(call), None):
-                parts += _expressions(call, statement.value, depth - 1)
+                parts += expressions(call, statement.value, depth - 1)
     return parts
 
 
@@ -182,7 +182,7 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
     if node is None:
         return False
     try:
-        parts = [ast.parse(text) for text in _expressions(call, node)]
+        parts = [ast.parse(text) for text in expressions(call, node)]
     except SyntaxError:
         return False
     counts = (
