@@ -37,11 +37,14 @@ class Callers:
     def __init__(self, texts: Mapping[str, bytes]) -> None:
         """`texts`: what the files contain, by their paths."""
         self._texts = texts
+        #: the files of the callers of the function that was asked for last
+        self.passed: set[str] = set()
         self._trees: dict[str, tuple[ast.Module, dict[ast.AST, ast.AST]] | None] = {}
 
     def never_choose(self, path: str, line: int) -> bool:
         """Whether the function around a line is called, and none of those who call it, or call them, may choose a
         rank."""
+        self.passed = set()
         tree = self._tree(path)
         function = _around(tree[0], line) if tree is not None else None
         return tree is not None and function is not None and self._reached(function, tree[1], 0, set())
@@ -70,6 +73,7 @@ class Callers:
             tree = self._tree(path)
             for node in walk(tree[0]) if tree is not None else ():
                 if tree is not None and isinstance(node, ast.Call) and last_name(node.func) == name:
+                    self.passed.add(path)
                     yield _Call(tuple(_outwards(node, tree[1])), node), tree[1]
 
     def _tree(self, path: str) -> tuple[ast.Module, dict[ast.AST, ast.AST]] | None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from ddpdoctor.lint.callers import Callers
+from ddpdoctor.lint.facts.written_files import IF_REACHED, UNLESS
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
@@ -33,8 +34,10 @@ _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS
 #: something makes a seed out of another one, perhaps with the rank
 _SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
-#: what a hint says of the callers, before it is known that they do not
-UNLESS = "unless all callers leave it to one rank, "
+#: something makes this program one of several ranks
+_SEVERAL = re.compile(
+    rb"init_process_group|DistributedDataParallel|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+)
 
 
 @record(eq=False)
@@ -69,7 +72,7 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         said = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
         if said:
             notes = tuple(replace(r, message=said) if r.role is RelatedRole.UNCONFIRMED else r for r in finding.related)
-            message = finding.message.removeprefix(UNLESS)
+            message = finding.message.removeprefix(UNLESS).removeprefix(IF_REACHED)
             yield replace(finding, severity=Severity.WARNING, message=message, related=notes)
 
 
@@ -79,7 +82,7 @@ def unsure(finding: Finding) -> bool:
 
 def stays(finding: Finding) -> bool:
     """Whether it is worth a look even if no other file confirms it."""
-    return finding.code not in _DROPPED
+    return finding.code not in _DROPPED and not finding.message.startswith(IF_REACHED)
 
 
 def _top(path: str) -> str:
@@ -111,8 +114,12 @@ def _seeds(project: _Project, _: Finding) -> str:
 def _callers(project: _Project, finding: Finding) -> str:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the texts' paths
-    called = project.texts is not None and project.callers.never_choose(path, finding.line)
-    return "none of its callers in the project leaves it to one rank" if called else ""
+    if project.texts is None or not project.callers.never_choose(path, finding.line):
+        return ""
+    asked = [project.texts[file] for file in project.callers.passed if file in project.texts]
+    if finding.message.startswith(IF_REACHED) and not any(_SEVERAL.search(text) for text in asked):
+        return ""
+    return "none of its callers in the project leaves it to one rank"
 
 
 #: what the other files have to show, by code: the words for it, "" if they do not

@@ -219,6 +219,12 @@ class Attendance(Enum):
     SHOWN = "shown"
     #: nothing excludes it: the callers are not visible
     POSSIBLE = "possible"
+    #: nothing in the file has to do with ranks: only its callers in the project can show it
+    ELSEWHERE = "elsewhere"
+
+
+UNLESS = "unless all callers leave it to one rank, "
+IF_REACHED = "if its callers run on several ranks, "
 
 
 class Attended(NamedTuple):
@@ -230,11 +236,21 @@ class Attended(NamedTuple):
     @property
     def severity(self) -> Severity:
         """A hint if callers that cannot be seen may leave it to one rank."""
-        return Severity.HINT if self.how is Attendance.POSSIBLE else Severity.WARNING
+        return Severity.HINT if self.unsure else Severity.WARNING
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the callers decide."""
+        return self.how in (Attendance.POSSIBLE, Attendance.ELSEWHERE)
+
+    @property
+    def condition(self) -> str:
+        """What has to hold of the callers, as the beginning of a message."""
+        return {Attendance.POSSIBLE: UNLESS, Attendance.ELSEWHERE: IF_REACHED}.get(self.how, "")
 
     def open_at(self, facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
         """The call, if its callers may be in other files of the project, which then decide."""
-        elsewhere = self.how is Attendance.POSSIBLE and not call.context.from_script
+        elsewhere = self.unsure and not call.context.from_script
         return call.site if elsewhere and call.site.file == facts.module.path else None
 
     @property
@@ -291,7 +307,8 @@ def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended
     if call.context.from_script:
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):
-        return None
+        here = call.site.file == facts.module.path
+        return Attended(Attendance.ELSEWHERE) if here and not launch.in_one_process(facts, call) else None
     return Attended(Attendance.POSSIBLE, all_ranks.suspicion(facts, call))
 
 

@@ -82,15 +82,16 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = attended.related
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
-        unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
         severity = Severity.HINT if contest in _SELDOM else attended.severity
         if _of_its_own_job(facts, contest, call):
             severity = Severity.WARNING
         message = (
-            f"{unsure}all ranks {contest.value} at the same time, and what one does changes what the others find: let "
-            "one rank do it, and the others wait at a barrier"
+            f"{attended.condition}all ranks {contest.value} at the same time, and what one does changes what the "
+            "others find: let one rank do it, and the others wait at a barrier"
         )
         open_ = attended.open_at(facts, call) if contest not in _SELDOM and severity is Severity.HINT else None
+        if open_ is None and attended.how is Attendance.ELSEWHERE:
+            continue
         yield facts.finding(
             RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
         )
@@ -99,10 +100,9 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = facts.place(call)
         if place not in reported:
             reported.add(place)
-            unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
             message = (
-                f"{unsure}a rank that is late finds what another one has created here, and gives up at line "
-                f"{site.line}: let all ranks ask before one of them creates it"
+                f"{attended.condition}a rank that is late finds what another one has created here, and gives up at "
+                f"line {site.line}: let all ranks ask before one of them creates it"
             )
             related = ((site, "who finds it there gives up"), *attended.related)
             yield facts.finding(

@@ -95,12 +95,14 @@ def _told(
     severity = Severity.HINT if sample or idle else attended.severity
     if sample:
         message = f"unless the ranks go through different data here, {message}"
-    elif attended.how is Attendance.POSSIBLE:
-        message = f"unless all callers leave it to one rank, {message}"
+    else:
+        message = f"{attended.condition}{message}"
     own = [site for site in call.context.chain if site.file == facts.module.path]
     way = ((own[-1], "every rank calls it here"),) if own and own[-1] != call.site else ()
     related = (*attended.related, *way)
     open_ = None if sample or idle else attended.open_at(facts, call)
+    if open_ is None and attended.how is Attendance.ELSEWHERE:
+        return None
     return facts.finding(
         RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
     )
