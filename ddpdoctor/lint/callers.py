@@ -16,17 +16,22 @@ from ddpdoctor.program import source
 from ddpdoctor.program.nodes import decorator_name, last_name, parents, walk
 from ddpdoctor.program.text import text_of
 
-#: most files that call one function and are read, and most callers of callers
+#: most files that call one function (a name in more of them says little), callers of callers, and functions that are
+#: looked at for one question
 MOST = 40
 DEEPEST = 3
+WIDEST = 200
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: the parent of each node of a file
+_Above = dict[ast.AST, ast.AST]
 
 
 class _Call(NamedTuple):
     """A call of the function, with everything around it, innermost first."""
 
+    path: str
     around: tuple[ast.AST, ...]
     node: ast.Call
 
@@ -37,28 +42,35 @@ class Callers:
     def __init__(self, texts: Mapping[str, bytes]) -> None:
         """`texts`: what the files contain, by their paths."""
         self._texts = texts
+        self._found: dict[str, list[tuple[_Call, _Above]]] = {}
+        #: functions that the present question may still look at
+        self._left = 0
         #: the files of the callers of the function that was asked for last
         self.passed: set[str] = set()
-        self._trees: dict[str, tuple[ast.Module, dict[ast.AST, ast.AST]] | None] = {}
+        self._trees: dict[str, tuple[ast.Module, _Above] | None] = {}
 
     def never_choose(self, path: str, line: int) -> bool:
         """Whether the function around a line is called, and none of those who call it, or call them, may choose a
         rank."""
-        self.passed = set()
+        self.passed, self._left = set(), WIDEST
         tree = self._tree(path)
         function = _around(tree[0], line) if tree is not None else None
         return tree is not None and function is not None and self._reached(function, tree[1], 0, set())
 
-    def _reached(self, function: _Function, above: dict[ast.AST, ast.AST], depth: int, seen: set[str]) -> bool:
+    def _reached(self, function: _Function, above: _Above, depth: int, seen: set[str]) -> bool:
         name = _called_as(function, above)
-        if depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
+        self._left -= 1
+        if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
             return False
         if depth and name in _STARTS:
             return True  # by this name it may be called anywhere
-        calls = list(self._calls(name))
+        if name not in self._found:
+            self._found[name] = list(self._calls(name))
+        calls = self._found[name]
         if not calls:
             return False
         for around, other in calls:
+            self.passed.add(around.path)
             if _chosen(around):
                 return False
             outer = next((n for n in around.around if isinstance(n, _FUNCTIONS)), None)
@@ -66,17 +78,16 @@ class Callers:
                 return False
         return True
 
-    def _calls(self, name: str) -> Iterator[tuple[_Call, dict[ast.AST, ast.AST]]]:
+    def _calls(self, name: str) -> Iterator[tuple[_Call, _Above]]:
         written = re.compile(rb"\b" + re.escape(name.encode()) + rb"\s*\(")
         files = [path for path, text in self._texts.items() if written.search(text)]
-        for path in files[:MOST]:
+        for path in files if len(files) <= MOST else ():
             tree = self._tree(path)
             for node in walk(tree[0]) if tree is not None else ():
                 if tree is not None and isinstance(node, ast.Call) and last_name(node.func) == name:
-                    self.passed.add(path)
-                    yield _Call(tuple(_outwards(node, tree[1])), node), tree[1]
+                    yield _Call(path, tuple(_outwards(node, tree[1])), node), tree[1]
 
-    def _tree(self, path: str) -> tuple[ast.Module, dict[ast.AST, ast.AST]] | None:
+    def _tree(self, path: str) -> tuple[ast.Module, _Above] | None:
         if path not in self._trees:
             raw = self._texts.get(path)
             self._trees[path] = _parsed(raw) if raw is not None else None
@@ -87,13 +98,13 @@ class Callers:
 _STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "main_worker", "worker", "launch"})
 
 
-def _parsed(raw: bytes) -> tuple[ast.Module, dict[ast.AST, ast.AST]] | None:
+def _parsed(raw: bytes) -> tuple[ast.Module, _Above] | None:
     decoded = source.decode(raw)
     tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
     return (tree, parents(walk(tree))) if isinstance(tree, ast.Module) else None
 
 
-def _outwards(node: ast.AST, above: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+def _outwards(node: ast.AST, above: _Above) -> Iterator[ast.AST]:
     while node in above:
         node = above[node]
         yield node
@@ -105,7 +116,7 @@ def _around(tree: ast.Module, line: int) -> _Function | None:
     return found[0] if len(found) == 1 else None
 
 
-def _called_as(function: _Function, above: dict[ast.AST, ast.AST]) -> str:
+def _called_as(function: _Function, above: _Above) -> str:
     """The name by which it is called: of a constructor, that of the class."""
     owner = above.get(function)
     return owner.name if function.name == "__init__" and isinstance(owner, ast.ClassDef) else function.name
