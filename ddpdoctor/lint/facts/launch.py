@@ -176,11 +176,16 @@ def trains_on_several(facts: ModuleFacts) -> bool:
     or has a file of the project train that uses one; and it does not start the processes itself."""
     if facts.suggests(heuristics.STARTS_PROCESSES) or packages.imported(facts.module.imports.values(), Does.STARTS):
         return False
-    if knows_ranks(facts):
-        return True
+    return knows_ranks(facts) or _uses_trainer(facts) or _has_trained(facts)
+
+
+def _uses_trainer(facts: ModuleFacts) -> bool:
     made = {call.path for call in facts.calls} | {aliases.canonical(path) for path in facts.module.imports.values()}
-    if any(_is_trainer(path) for path in made):
-        return True
+    return any(map(_is_trainer, made))
+
+
+def _has_trained(facts: ModuleFacts) -> bool:
+    """Whether it calls a function that trains, in files that use a trainer."""
     called = (last_name(node.func) for node in facts.module.of(ast.Call))
     others = {path for module in facts.analysis.reached.values() for path in module.imports.values()}
     return heuristics.TRAINS.found_in_any(called) and any(_is_trainer(aliases.canonical(path)) for path in others)

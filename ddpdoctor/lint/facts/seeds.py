@@ -63,18 +63,19 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
         return False
     parts = written_files.expressions(call, call.node.args[0])
     try:
-        trees = [ast.parse(part, mode="eval") for part in parts]
+        nodes = [node for part in parts for node in walk(ast.parse(part, mode="eval"))]
     except SyntaxError:
         return False
-    nodes = [node for tree in trees for node in walk(tree)]
-    entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
     modules = (facts.module, *facts.analysis.reached.values())
-    if not entries or any(_sets(module, name) for module in modules for name in entries):
-        return False
-    assigned = {n.id for n in nodes if isinstance(n, ast.Name)} - {p for p in parts if p.isidentifier()}
-    calls = {last_name(n.func) for n in nodes if isinstance(n, ast.Call)}
-    arithmetic = any(isinstance(n, ast.BinOp) for n in nodes)
-    return bool(assigned & vocabulary.SETTINGS_NAMES) and calls <= _READS and not arithmetic
+    entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
+    stored = any(_sets(module, name) for module in modules for name in entries)
+    roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
+    return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
+
+
+def _only_reads(node: ast.AST) -> bool:
+    """Whether the part of an expression takes something out of settings and changes nothing."""
+    return not isinstance(node, ast.BinOp) and (not isinstance(node, ast.Call) or last_name(node.func) in _READS)
 
 
 #: calls that read an entry and change nothing
