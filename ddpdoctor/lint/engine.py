@@ -90,14 +90,16 @@ def _one_by_one(mattering: list[Sized], linter: Linter, progress: Progress | Non
 
 def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     """All findings, including deferred ones that other files confirmed, in the order of each file."""
-    rest = _unproved(results)
-    if not rest:
+    open_ = _unproved(results)
+    if not open_:
         return [f for r in results for f in r.findings]
-    sure = {(f.file, in_order(f)): f for f in deferred_findings.confirmed(rest)}
+    sure = {(f.file, in_order(f)): f for f in deferred_findings.confirmed(open_)}
     found: list[Finding] = []
     for result in results:
-        more = [f for (file, _), f in sure.items() if file == result.path]
-        found += sorted([*more, *result.findings], key=in_order)
+        more = {place: f for (file, place), f in sure.items() if file == result.path}
+        # a hint that was confirmed is the same finding as a warning
+        rest = (f for f in result.findings if in_order(f) not in more)
+        found += sorted([*more.values(), *rest], key=in_order)
     return found
 
 
@@ -107,7 +109,7 @@ def _unproved(results: list[FileResult]) -> list[Finding]:
     if not open_:
         return []
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
-              for r in f.related}  # fmt: skip
+              if f.severity is not Severity.HINT for r in f.related}  # fmt: skip
     return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
 
 

@@ -153,7 +153,8 @@ class Linter:
         silenced = ignored_here(self._settings, relative, known)
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
         open_ = tuple(f for f in findings if deferred_findings.unsure(f))
-        kept = sorted((f for f in findings if self._wanted(f) and f not in open_), key=in_order)
+        dropped = {f for f in open_ if not deferred_findings.stays(f)}
+        kept = sorted((f for f in findings if self._wanted(f) and f not in dropped), key=in_order)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept))
         if not decoded.cells:

@@ -171,8 +171,12 @@ def enclosing(program: Program, site: Site) -> list[ast.AST]:
 
 def innermost_function(tree: ast.AST, line: int) -> FunctionNode | None:
     """The innermost function around a line; a decorator's line is outside of it."""
-    found = functions_around(tree, line)
-    return found[-1] if found else None
+    # rules ask for the same few lines of a file again and again
+    known: dict[int, FunctionNode | None] = tree.__dict__.setdefault("_innermost", {})
+    if line not in known:
+        found = functions_around(tree, line)
+        known[line] = found[-1] if found else None
+    return known[line]
 
 
 def functions_around(tree: ast.AST, line: int) -> list[FunctionNode]:

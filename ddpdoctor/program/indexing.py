@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, FunctionNode, Module
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, walk, walk_by_kind
 
 #: without it no comment is for ddpdoctor
 MARK = "ddpdoctor:"
+_IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def build(path: str, name: str, text: str, tree: ast.Module) -> Module:
     """Index a parsed file. Iterative, because recursion would be as deep as the source is nested."""
-    nodes = walk(tree)
-    kinds: defaultdict[type[ast.AST], list[Any]] = defaultdict(list)
-    imports: list[ast.Import | ast.ImportFrom] = []
-    for node in nodes:
-        kind = node.__class__
-        kinds[kind].append(node)
-        if kind is ast.ImportFrom or kind is ast.Import:
-            imports.append(node)  # type: ignore[arg-type]
+    nodes, kinds = walk_by_kind(tree)
+    imports: list[Any] = [node for node in nodes if node.__class__ in _IMPORTS]
     is_package = path.endswith("__init__.py")
-    module = Module(path, name, text, tree, text.split("\n"), nodes, dict(kinds), is_package, annotated=MARK in text)
+    module = Module(path, name, text, tree, text.split("\n"), nodes, kinds, is_package, annotated=MARK in text)
     for statement in imports:
         _index_import(module, statement)
     _index_everywhere(module)
@@ -60,13 +55,17 @@ def _index_everywhere(module: Module) -> None:
 
 
 def _index_rebound(module: Module) -> None:
-    module.stored = sorted(n.lineno for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store)
+    stores = [n for n in module.of(ast.Attribute) if n.ctx.__class__ is ast.Store]
+    module.stores = sorted(stores, key=attrgetter("lineno"))
+    module.stored = [node.lineno for node in module.stores]
     for node in module.of(ast.Global):
         module.rebound.update(node.names)
     for assign in module.of(ast.Assign):
         for target in assign.targets:
             if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
                 module.attribute_stores.setdefault((target.value.id, target.attr), []).append(assign.value)
+                if target.value.id not in ("self", "cls"):
+                    module.given.add(target.attr)
 
 
 def _index_option(module: Module, node: ast.Call) -> None:
@@ -117,6 +116,13 @@ def relative(dots: int, target: str, name: str, *, package: bool) -> str:
     return ".".join([*parts, target] if target else parts)
 
 
+#: statements that hold others, without functions and classes
+_BLOCKS = frozenset({
+    ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match,
+    getattr(ast, "TryStar", ast.Try),
+})  # fmt: skip
+
+
 def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run when the module is imported, including those in blocks, not those in functions
     and classes.
@@ -125,14 +131,15 @@ def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     while stack:
         statement = stack.pop()
         yield statement
+        if statement.__class__ not in _BLOCKS:
+            continue
         for name in ("finalbody", "orelse", "handlers", "body", "cases"):
             inner = getattr(statement, name, None)
-            if inner and not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                for item in reversed(inner):
-                    if isinstance(item, ast.stmt):
-                        stack.append(item)
-                    else:
-                        stack.extend(reversed(item.body))
+            for item in reversed(inner or ()):
+                if isinstance(item, ast.stmt):
+                    stack.append(item)
+                else:
+                    stack.extend(reversed(item.body))
 
 
 def _index_top_level(module: Module) -> None:
@@ -237,13 +244,11 @@ def _index_stores(info: ClassInfo, method: FunctionInfo) -> None:
                 name = node.args[0]
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     info.stores.setdefault(name.value, []).append(method)
-    at = bisect_left(info.module.stored, method.node.lineno)
-    if not parameters or at == len(info.module.stored) or info.module.stored[at] > (method.node.end_lineno or 0):
+    if not parameters:
         return
-    me = parameters[0].arg
-    for node in walk(method.node):
-        if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
-            continue
+    me, lines = parameters[0].arg, info.module.stored
+    first = bisect_left(lines, method.node.lineno)
+    for node in info.module.stores[first : bisect_right(lines, method.node.end_lineno or 0, first)]:
         if isinstance(node.value, ast.Name) and node.value.id == me:
             users = info.stores.setdefault(node.attr, [])
             if method not in users:

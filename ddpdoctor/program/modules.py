@@ -170,7 +170,10 @@ class Module:
     rebound: set[str] = field(default_factory=set)
     #: (name, attribute) -> expressions stored by `name.attribute = ...` anywhere in the file
     attribute_stores: dict[tuple[str, str], list[ast.expr]] = field(default_factory=dict)
-    #: lines on which an attribute is stored, in order
+    #: attributes that it stores in objects other than `self` and `cls`
+    given: set[str] = field(default_factory=set)
+    #: attributes that are stored, in the order of their lines; and those lines
+    stores: list[ast.Attribute] = field(default_factory=list)
     stored: list[int] = field(default_factory=list)
     #: dest of every `add_argument("--local_rank")` kind of option
     options: set[str] = field(default_factory=set)

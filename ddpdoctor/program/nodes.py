@@ -5,6 +5,7 @@ needs them.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,6 +42,22 @@ def walk(root: ast.AST) -> list[ast.AST]:
             elif value.__class__ not in _PLAIN:
                 append(value)
     return found
+
+
+def walk_by_kind(root: ast.AST) -> tuple[list[ast.AST], dict[type[ast.AST], list[Any]]]:
+    """What `walk` gives, and the same by class."""
+    found, kinds = [root], defaultdict[type[ast.AST], list[Any]](list)
+    append = found.append
+    for node in found:
+        kind = node.__class__
+        kinds[kind].append(node)
+        for name in _FIELDS[kind]:
+            value: Any = getattr(node, name, None)
+            if value.__class__ is list:
+                found += [item for item in value if item is not None] if None in value else value
+            elif value.__class__ not in _PLAIN:
+                append(value)
+    return found, dict(kinds)
 
 
 def children(node: ast.AST) -> list[ast.AST]:

@@ -70,6 +70,7 @@ KNOWN = {
         "DD171: rank 0 goes first, and the others find the file",
         "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
         "DD173: each rank loads what it has saved itself",
+        "DD173: put together on the CPU",
         "DD173: what was never on a GPU",
         "DD174: the first node only",
         "DD175: a global that may be something else",

@@ -4,6 +4,7 @@ of the others.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
@@ -18,7 +19,7 @@ from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -26,6 +27,7 @@ class Contest(Enum):
     """What all ranks do with the path."""
 
     FETCHES = "download to it"
+    BUILDS = "build and write it"
     MAKES = "create it"
     REMOVES = "remove it"
     MOVES = "move or link to it"
@@ -55,7 +57,7 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         path, node = written_files.path_of(call)
         if path is not None and not written_files.one_path(call, path, node):
             continue
-        attended = written_files.on_every_rank(facts, call, fetches=contest is Contest.FETCHES)
+        attended = written_files.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
 
@@ -110,7 +112,8 @@ def _may_contest(name: str) -> bool:
     """Whether a call of this name can be more than None to `_contest`."""
     last = name.rpartition(".")[2]
     known = last in filesystem.OF_PATHS if name.startswith(".") else filesystem.function(name) is not None
-    return known or name == filesystem.OPEN or heuristics.DOWNLOADS.found_in(last)
+    written = name.startswith(".") and last in filesystem.OF_OBJECTS
+    return known or written or name == filesystem.OPEN or heuristics.DOWNLOADS.found_in(last)
 
 
 def _contest(call: CallEvent) -> Contest | None:
@@ -118,6 +121,8 @@ def _contest(call: CallEvent) -> Contest | None:
         return Contest.FETCHES
     if heuristics.DOWNLOADS.found_in(call.method or call.path.rpartition(".")[2]):
         return None if call.path in filesystem.DOWNLOADED_SAFELY else Contest.FETCHES
+    if builds(call):
+        return Contest.BUILDS
     row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
     if row is None:
         return None
@@ -140,6 +145,47 @@ def fetches(call: CallEvent) -> bool:
     if call.path != filesystem.OPEN and (row is None or row.use not in (Use.WRITES_FILE, Use.FILLS)):
         return False
     return _writes(call) and heuristics.DOWNLOADS.found_in_any(_last(call))
+
+
+#: what a program does when it makes a data set or a network, and so in every rank
+_FOR_ITSELF = frozenset({Contest.FETCHES, Contest.BUILDS})
+
+
+def builds(call: CallEvent) -> bool:
+    """Whether a data set writes what it has found missing, to read it the next time."""
+    function = call.context.function
+    owner = function.owner if function is not None else None
+    if owner is None or not any(last_name(base).endswith("Dataset") for base in owner.node.bases):
+        return False
+    return _fills(call) and any(asks(guard) and _missing(guard) for guard in call.context.guards)
+
+
+def _fills(call: CallEvent) -> bool:
+    """Whether it writes a file, or files in a folder."""
+    if call.path == filesystem.OPEN:
+        return _writes(call)
+    row = filesystem.function(call.path) if call.path else filesystem.OF_OBJECTS.get(call.method)
+    return row is not None and row.use in (Use.WRITES_FILE, Use.FILLS) and row.name != "save_directory"
+
+
+def _missing(guard: Guard) -> bool:
+    """Whether the condition holds where something is not on the disk."""
+    try:
+        tree = ast.parse(guard.text, mode="eval").body
+    except SyntaxError:
+        return False
+    denied = {
+        id(inner)
+        for node in walk(tree)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        for inner in walk(node.operand)
+    }
+    asking = [node for node in walk(tree) if isinstance(node, ast.Call) and _asks_disk(node)]
+    return any((id(node) in denied) is guard.side for node in asking)
+
+
+def _asks_disk(node: ast.Call) -> bool:
+    return heuristics.ASKS_DISK.found_in(last_name(node.func))
 
 
 def _writes(call: CallEvent) -> bool:

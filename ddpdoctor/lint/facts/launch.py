@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
-from ddpdoctor.lint.knowledge import frameworks, heuristics, launchers, packages
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
@@ -163,6 +163,36 @@ def knows_ranks(facts: ModuleFacts) -> bool:
     if any(len(event.guard.truth) > 1 for event in facts.analysis.branches):
         return True
     return any(operates(root.trace) for root in facts.analysis.roots)
+
+
+#: what trains on several ranks: classes of frameworks
+_TRAINERS = frozenset({
+    frameworks.ACCELERATOR, frameworks.FABRIC, frameworks.LIGHTNING, frameworks.TRAINER, frameworks.RUNNER,
+})  # fmt: skip
+
+
+def trains_on_several(facts: ModuleFacts) -> bool:
+    """Whether the file's program can be started on several ranks: it asks for its rank, uses a trainer of a framework,
+    or has a file of the project train that uses one; and it does not start the processes itself."""
+    if facts.suggests(heuristics.STARTS_PROCESSES) or packages.imported(facts.module.imports.values(), Does.STARTS):
+        return False
+    return knows_ranks(facts) or _uses_trainer(facts) or _has_trained(facts)
+
+
+def _uses_trainer(facts: ModuleFacts) -> bool:
+    made = {call.path for call in facts.calls} | {aliases.canonical(path) for path in facts.module.imports.values()}
+    return any(map(_is_trainer, made))
+
+
+def _has_trained(facts: ModuleFacts) -> bool:
+    """Whether it calls a function that trains, in files that use a trainer."""
+    called = (last_name(node.func) for node in facts.module.of(ast.Call))
+    others = {path for module in facts.analysis.reached.values() for path in module.imports.values()}
+    return heuristics.TRAINS.found_in_any(called) and any(_is_trainer(aliases.canonical(path)) for path in others)
+
+
+def _is_trainer(path: str) -> bool:
+    return frameworks.kind(path) in _TRAINERS or path in DDP_PATHS
 
 
 def uses_framework(facts: ModuleFacts) -> bool:

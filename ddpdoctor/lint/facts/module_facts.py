@@ -219,7 +219,7 @@ class ModuleFacts:
             related, fix = tuple(r for r in related if r[0] != site), None
             site = entered[-1]
         if unconfirmed is not None:
-            open_ = "no file that this one uses does this"
+            open_ = "only the other files of the project can tell"
             notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=RelatedRole.UNCONFIRMED))
         notes += [Related(s.file, s.line, text) for s, text in related]
         return Finding(

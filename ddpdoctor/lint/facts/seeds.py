@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import random_draws
+from ddpdoctor.lint.facts import random_draws, written_files
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 #: functions that save, set or isolate the state of torch's generator
@@ -44,7 +44,8 @@ def differs_by_rank(call: CallEvent) -> bool:
     value = call.args[0] if call.args else None
     if value is None:
         return True
-    return bool(value.tags & ANY_RANK) or len(value.atoms) > 1 or value.taint is value.taint.RANK
+    by_rank = value.tags & (ANY_RANK | Tag.IN_GROUP)
+    return bool(by_rank) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -53,6 +54,43 @@ def constant(facts: ModuleFacts, call: CallEvent) -> bool:
     if value is None:
         return False
     return (value.known and isinstance(value.constant, int)) or _option(facts, value)
+
+
+def configured(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the seed is an entry of the settings that a function is given, to which this file adds nothing:
+    `cfg["seed"]`, `args.get("seed", 0)`."""
+    if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
+        return False
+    parts = written_files.expressions(call, call.node.args[0])
+    try:
+        nodes = [node for part in parts for node in walk(ast.parse(part, mode="eval"))]
+    except SyntaxError:
+        return False
+    modules = (facts.module, *facts.analysis.reached.values())
+    entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
+    stored = any(_sets(module, name) for module in modules for name in entries)
+    roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
+    return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
+
+
+def _only_reads(node: ast.AST) -> bool:
+    """Whether the part of an expression takes something out of settings and changes nothing."""
+    return not isinstance(node, ast.BinOp) and (not isinstance(node, ast.Call) or last_name(node.func) in _READS)
+
+
+#: calls that read an entry and change nothing
+_READS = frozenset({"get", "int", "getattr"})
+
+
+def _entry(node: ast.AST) -> str:
+    """The name of an entry of settings that the expression reads."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        key: ast.AST | None = node.slice
+    else:
+        key = node.args[0] if isinstance(node, ast.Call) and last_name(node.func) == "get" and node.args else None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
 
 
 def _option(facts: ModuleFacts, value: Value) -> bool:

@@ -15,7 +15,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.values import WORLD, Taint, Value
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
@@ -114,7 +114,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 
 def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
-    if len(path.atoms) > 1 or path.tags & (ANY_RANK | MADE_UP) or path.taint > path.taint.FILES:
+    if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
         return False
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
         return False
@@ -156,10 +156,10 @@ def spelled_out(call: CallEvent, node: ast.expr) -> str:
     """The expression's source, with that of the variables in it that the call can see: of its function, and of the
     file.
     """
-    return " ".join(_expressions(call, node))
+    return " ".join(expressions(call, node))
 
 
-def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
+def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
     """The source of the expression, and of those that its variables are assigned."""
     module = call.context.module
     parts = [text_of(node)]
@@ -169,7 +169,7 @@ def _expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list
     for name in names if depth else ():
         for statement in _assigned(module).get(name, ()):
             if innermost_function(module.tree, statement.lineno) in (_function(call), None):
-                parts += _expressions(call, statement.value, depth - 1)
+                parts += expressions(call, statement.value, depth - 1)
     return parts
 
 
@@ -182,7 +182,7 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
     if node is None:
         return False
     try:
-        parts = [ast.parse(text) for text in _expressions(call, node)]
+        parts = [ast.parse(text) for text in expressions(call, node)]
     except SyntaxError:
         return False
     counts = (
@@ -219,6 +219,12 @@ class Attendance(Enum):
     SHOWN = "shown"
     #: nothing excludes it: the callers are not visible
     POSSIBLE = "possible"
+    #: nothing in the file has to do with ranks: only its callers in the project can show it
+    ELSEWHERE = "elsewhere"
+
+
+UNLESS = "unless all callers leave it to one rank, "
+IF_REACHED = "if its callers run on several ranks, "
 
 
 class Attended(NamedTuple):
@@ -230,7 +236,22 @@ class Attended(NamedTuple):
     @property
     def severity(self) -> Severity:
         """A hint if callers that cannot be seen may leave it to one rank."""
-        return Severity.HINT if self.how is Attendance.POSSIBLE else Severity.WARNING
+        return Severity.HINT if self.unsure else Severity.WARNING
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the callers decide."""
+        return self.how in (Attendance.POSSIBLE, Attendance.ELSEWHERE)
+
+    @property
+    def condition(self) -> str:
+        """What has to hold of the callers, as the beginning of a message."""
+        return {Attendance.POSSIBLE: UNLESS, Attendance.ELSEWHERE: IF_REACHED}.get(self.how, "")
+
+    def open_at(self, facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+        """The call, if its callers may be in other files of the project, which then decide."""
+        elsewhere = self.unsure and not call.context.from_script
+        return call.site if elsewhere and call.site.file == facts.module.path else None
 
     @property
     def related(self) -> tuple[tuple[SourceSite, str], ...]:
@@ -243,7 +264,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except":
+    if context.some_ranks_only or context.handler == "except" or _asserted(call):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -259,12 +280,35 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     return _possibly(facts, call, fetches=fetches)
 
 
+def _asserted(call: CallEvent) -> bool:
+    """Whether an assertion before it in its function may leave one rank."""
+    function = _function(call)
+    before = (n for n in walk(function) if isinstance(n, ast.Assert)) if function is not None else ()
+    return any(n.lineno < call.site.line and heuristics.NAMES_RANK.found_in(text_of(n.test)) for n in before)
+
+
+def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSite] | None:
+    """The ranks that reach the call where a condition on the rank lets through some of them, but more than one, with
+    the place of that condition; None if it is another number of ranks, or something else may choose one of them."""
+    context = call.context
+    ranks = [rank for rank in range(WORLD) if context.mask >> rank & 1]
+    chosen = [guard for guard in context.guards if len(guard.truth) > 1]
+    if not 1 < len(ranks) < WORLD or not chosen or context.handler == "except":
+        return None
+    if not all(guard in chosen or _harmless(facts, guard) for guard in context.guards):
+        return None
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
+        return None
+    return ranks, chosen[-1].site
+
+
 def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:
     """Where nothing shows that all ranks reach the call, and nothing that they do not."""
     if call.context.from_script:
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):
-        return None
+        here = call.site.file == facts.module.path
+        return Attended(Attendance.ELSEWHERE) if here and not launch.in_one_process(facts, call) else None
     return Attended(Attendance.POSSIBLE, all_ranks.suspicion(facts, call))
 
 

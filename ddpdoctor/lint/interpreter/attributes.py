@@ -40,7 +40,7 @@ from ddpdoctor.lint.values.values import (
 )
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
-from ddpdoctor.program.signal_handlers import path_of
+from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.sites import SourceSite
 
 #: attributes of tensors and loaders that inherit the tags of the data
@@ -81,7 +81,9 @@ def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | N
     found = signals.part(frame.module, path) if path else None
     if found is not None:
         return found
-    files = (frame.module,) if machine.observed is None else tuple(machine.reached.values())
+    if machine.observed is None:
+        return signals.elsewhere(frame.module, name) if frame.module.flags is not NO_FLAGS else None
+    files = tuple(machine.reached.values())
     return next((flag for module in files if (flag := signals.elsewhere(module, name)) is not None), None)
 
 

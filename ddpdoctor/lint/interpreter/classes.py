@@ -17,21 +17,28 @@ def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
     """The class and its bases in this project, nearest first."""
     if not info.node.bases:
         return [info]
+    known = machine.lineages.get(info)
+    if known is not None:
+        return known
     found: list[ClassInfo] = []
-    queue = [info]
+    queue, sure = [info], True
     while queue and len(found) < 12:
         current = queue.pop(0)
         if current in found:
             continue
         found.append(current)
         for base in current.node.bases:
-            obj = _base(machine, current, base)
-            if obj is not None:
-                queue.append(obj)
+            value = _base(machine, current, base)
+            if value is not None and isinstance(value.object, Class):
+                queue.append(value.object.info)
+            # a name that is being looked up at the moment may turn out to be a class
+            sure = sure and value is not None and value.object is not None
+    if sure:
+        machine.lineages[info] = found
     return found
 
 
-def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> ClassInfo | None:
+def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> Value | None:
     value: Value | None = None
     if isinstance(base, ast.Name):
         value = global_value(machine, info.module, base.id)
@@ -39,7 +46,7 @@ def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> ClassInfo | None
         owner = global_value(machine, info.module, base.value.id)
         if owner is not None and isinstance(owner.object, LocalModule):
             value = global_value(machine, owner.object.module, base.attr)
-    return value.object.info if value is not None and isinstance(value.object, Class) else None
+    return value
 
 
 def find_method(machine: Machine, info: ClassInfo, name: str) -> FunctionInfo | None:

@@ -17,7 +17,7 @@ from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
 from ddpdoctor.lint.values.iteration import iterated_of
-from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
+from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.signal_handlers import path_of
 from ddpdoctor.program.text import text_of
@@ -131,6 +131,8 @@ def _unknown_part(owner: Value, index: Value) -> Value:
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
+    if len(index.atoms) > 1 and index.tags & ANY_RANK and taint is not Taint.RANK_LOCAL:
+        tags |= Tag.IN_GROUP  # each rank takes another element
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 

@@ -19,7 +19,6 @@ from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag, Tags, union
 from ddpdoctor.lint.values.truths import negate
 from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
-from ddpdoctor.program.signal_handlers import NO_FLAGS
 
 
 def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
@@ -39,9 +38,7 @@ def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
 
 
 def _name(machine: Machine, frame: Frame, node: Any) -> Value:
-    value = frame.env.get(node.id)
-    # `lookup` would give the same: half of all evaluations are of local variables
-    return value if value is not None and frame.module.flags is NO_FLAGS else lookup(machine, frame, node.id)
+    return lookup(machine, frame, node.id)
 
 
 def _attribute(machine: Machine, frame: Frame, node: Any) -> Value:

@@ -107,10 +107,9 @@ def _values_stored(machine: Machine, owner: Value, obj: Instance, name: str) -> 
 
 def _given_later(machine: Machine, obj: Instance, name: str) -> bool:
     """Whether other code replaces the constant with which the object begins: `callback.trainer = Trainer(...)`."""
-    modules = dict.fromkeys((obj.info.module, *machine.reached.values()))
-    return any(
-        stored == name and held not in ("self", "cls") for one in modules for held, stored in one.attribute_stores
-    )
+    if name in obj.info.module.given:
+        return True
+    return any(name in module.given for module in machine.reached.values())
 
 
 def _beside_stand_ins(values: list[Value]) -> Value | None:

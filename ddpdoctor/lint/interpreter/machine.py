@@ -103,6 +103,8 @@ class Machine(ABC):
     attributes: dict[tuple[object, ...], Value | None] = field(default_factory=dict)
     #: frameworks' classes that a class inherits from
     bases: dict[ClassInfo, tuple[str, ...]] = field(default_factory=dict)
+    #: the project's classes that a class is and inherits from, once all of them are known
+    lineages: dict[ClassInfo, list[ClassInfo]] = field(default_factory=dict)
     #: functions that are being simulated, outermost first
     stack: list[FunctionInfo] = field(default_factory=list)
     #: wrappers that the project's decorators return in place of functions

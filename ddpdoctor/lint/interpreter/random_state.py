@@ -93,6 +93,15 @@ def _global_differs(machine: Machine, frame: Frame, generator: Generator) -> boo
     return state == "own" or (not state and frame.calls[:1] == ("<module>",) and not _seeded(machine))
 
 
+def states(machine: Machine, frame: Frame) -> tuple[str, ...]:
+    """What a draw can still ask of the global generators: equal states give equal draws in this root."""
+    known, root = machine.generators, frame.calls[:1]
+    if not known:
+        return ()
+    found = (known.get(generator.value) for generator in _FOLLOWED)
+    return tuple("" if one is None else "own" if one == ("own", root) else "no" for one in found)
+
+
 def _seeded(machine: Machine) -> bool:
     """Whether a word in the program's files seeds something, or may."""
     for module in (machine.module, *machine.reached.values()):

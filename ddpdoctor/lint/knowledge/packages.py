@@ -25,6 +25,8 @@ class Does(Flag):
     EPOCHS = auto()
     #: calls functions whose names come from a configuration
     CALLS_BY_NAME = auto()
+    #: starts the processes of the job itself: the script runs once
+    STARTS = auto()
 
 
 _K, _S, _D, _E = Does.KNOWN, Does.SEEDS, Does.DEVICES, Does.EPOCHS
@@ -48,9 +50,9 @@ PACKAGES: dict[str, Does] = {
     "mmcv": _K | _D | _E,
     "mmengine": _K | _S | _D | _E,
     "pytorch_lightning": _K | _S | _D | _E,
-    "ray": _D,
+    "ray": _D | Does.STARTS,
+    "submitit": Does.STARTS,
     "sglang": _D,
-    "submitit": _D,
     "torch_xla": _K | _D,
     "torchtitan": _D,
     "torchtnt": _D,

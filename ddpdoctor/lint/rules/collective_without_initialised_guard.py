@@ -34,7 +34,7 @@ No automatic fix.
 ## When it is wrong
 When the condition is always true wherever the script is used. Not reported are: a collective under any condition, after
 an early return, or in a function with a decorator, and a script whose other branch also creates a group or ends the
-program.
+program, or that asks the group for its rank under no condition.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.is_initialized
@@ -116,23 +116,34 @@ def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
     conditions = [_condition(facts, call) for call in groups]
     if any(c is None for c in conditions):
         return
-    reported: set[SourceSite] = set()
-    for call in facts.concerning(single_process.needs_group):
-        if call.index < groups[0].index or not call.context.from_script:
-            continue
-        place = facts.place(call)
-        if place in reported or any(_guarded(facts, site) for site in (*call.context.chain, call.site)):
-            continue
-        reported.add(place)
-        op = call.path.rpartition(".")[2]
-        made = conditions[0]
-        message = (
-            f"{op} also runs in a single process, where the condition at line {made.line if made else 0} creates no "
-            "process group, and raises there: check is_initialized() first"
-        )
-        related = ((groups[0].site, "the process group is created here, under a condition"),)
-        yield facts.finding(RULE, place, message, related=related)
-        return
+    call = _first_unguarded(facts, groups[0])
+    asked = _asks_group(facts, groups[0])
+    if call is None or (asked is not None and asked.index < call.index):
+        return  # nobody runs a script without a group that asks it for its rank first thing
+    op = call.path.rpartition(".")[2]
+    made = conditions[0]
+    message = (
+        f"{op} also runs in a single process, where the condition at line {made.line if made else 0} creates no "
+        "process group, and raises there: check is_initialized() first"
+    )
+    related = ((groups[0].site, "the process group is created here, under a condition"),)
+    yield facts.finding(RULE, facts.place(call), message, related=related)
+
+
+def _first_unguarded(facts: ModuleFacts, group: CallEvent) -> CallEvent | None:
+    """The first collective of the script behind its group that is under no condition."""
+    behind = (c for c in facts.concerning(single_process.needs_group) if c.index >= group.index)
+    ours = (c for c in behind if c.context.from_script)
+    return next((c for c in ours if not any(_guarded(facts, s) for s in (*c.context.chain, c.site))), None)
+
+
+def _asks_group(facts: ModuleFacts, group: CallEvent) -> CallEvent | None:
+    """Where the script asks the group for a rank or its size under no condition."""
+    asking = (c for c in facts.named(*_ASKING) if c.index > group.index and c.context.from_script)
+    return next((c for c in asking if not any(_guarded(facts, s) for s in (*c.context.chain, c.site))), None)
+
+
+_ASKING = ("torch.distributed.get_world_size", "torch.distributed.get_rank")
 
 
 def _starts_others(facts: ModuleFacts) -> bool:

@@ -43,6 +43,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule("DD161", "ddp-before-device-move", Severity.ERROR)
 
@@ -53,6 +54,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         made = wrapping.wrapper_of(call.receiver)
         if made is None or made.path not in collectives.WRAPPERS or not _moves(call):
             continue
+        if made.node is not None and any(inner is call.node for inner in walk(made.node)):
+            continue  # `DDP(net.cuda())` of a method that is run again
         elsewhere = _was_elsewhere(facts, made)
         if elsewhere is not None:
             message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"

@@ -31,7 +31,8 @@ No automatic fix: adding the rank also changes the initial weights. DDP makes th
 does not.
 
 ## When it is wrong
-When equal randomness is intended, for example masks that must match across ranks. Equal seeds without any visible
+When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
+is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible
 random augmentation or noise are not reported.
 
 ## References
@@ -64,8 +65,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
     given = seeds.seedings(facts)
-    sure = all(seeds.constant(facts, call) and not seeds.asked_for(call) for call in given)
-    if seeds.seeds_elsewhere(facts) or not sure:
+    sure = [seeds.constant(facts, call) for call in given]
+    known = all(s or seeds.configured(facts, call) for s, call in zip(sure, given, strict=True))
+    if seeds.seeds_elsewhere(facts) or not known or any(map(seeds.asked_for, given)):
         return
     draw = seeds.first_draw(facts)
     if given and draw is not None:
@@ -74,7 +76,11 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
             "seed again with `+ rank` after creating the model"
         )
         place = min(facts.place(call) for call in given)
-        yield facts.finding(RULE, place, message, related=((draw, "random numbers are drawn here"),))
+        # whoever passes the settings may have added the rank
+        open_ = None if all(sure) else place
+        severity = Severity.WARNING if open_ is None else Severity.HINT
+        related = ((draw, "random numbers are drawn here"),)
+        yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:

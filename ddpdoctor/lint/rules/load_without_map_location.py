@@ -42,6 +42,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
@@ -56,7 +57,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     on_gpus = _on_gpus(facts, groups)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        if placed or call.context.some_ranks_only or _own_file(call):
+        if placed or call.context.some_ranks_only or _own_file(call) or _put_together(facts, call):
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
@@ -68,6 +69,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = ((known, "here the device is known"),) if known else ()
         fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
         yield facts.finding(RULE, call.site, message, related=related, fix=fix, context=call.context, severity=severity)
+
+
+#: puts the parts of a distributed checkpoint together into one file, on the CPU
+_PUTS_TOGETHER = "dcp_to_torch_save"
+
+
+def _put_together(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the file is called by a name under which the program puts the parts of a checkpoint together."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    makers = (m for m in modules if _PUTS_TOGETHER in m.words)
+    made = (n for m in makers for n in m.of(ast.Call) if last_name(n.func) == _PUTS_TOGETHER and len(n.args) > 1)
+    names = {str(name) for node in made for n in ast.walk(node.args[1]) if (name := _named(n))}
+    path = call.node.args[0] if call.node.args else None
+    return path is not None and any(_named(n) in names for n in ast.walk(path))
+
+
+def _named(node: ast.AST) -> str:
+    """A constant name or text in an expression, which tells one file from others."""
+    if isinstance(node, ast.Name) and node.id.isupper():
+        return node.id
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _own_file(call: CallEvent) -> bool:

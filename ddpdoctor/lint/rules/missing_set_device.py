@@ -29,7 +29,8 @@ No automatic fix.
 
 ## When it is wrong
 When the launcher makes only one GPU visible to each process (for example Slurm's `--gpus-per-task=1`). Frameworks that
-place their processes, and files that call set-up functions which cannot be read, are not reported.
+place their processes, and files that call set-up functions which cannot be read, are not reported; of DeepSpeed, only
+what uses the current device between `init_distributed` and `initialize`.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
@@ -51,6 +52,7 @@ RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",))
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """NCCL groups after which the current device is used although it was never set, or may be."""
+    yield from _before_engine(facts)
     groups = facts.named(devices.GROUP)
     if not groups or devices.chosen(facts):
         return
@@ -73,6 +75,30 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield facts.finding(RULE, first.site, message, context=first.context, severity=Severity.HINT)
 
 
+def _before_engine(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Between DeepSpeed's `init_distributed`, which makes the group, and `initialize`, which selects the device."""
+    groups = [c for c in facts.named(_DEEPSPEED_GROUP) if c.context.from_script]
+    if not groups or facts.suggests(heuristics.CHOOSES_DEVICE) or devices.one_visible(facts):
+        return
+    backends = devices.texts_of(groups[0], 0, "dist_backend")
+    engine = next((c for c in facts.named(_ENGINE) if c.index > groups[0].index), None)
+    if engine is None or (backends and "nccl" not in backends):
+        return
+    uses = (c for c in facts.calls[groups[0].index : engine.index] if _uses_current(facts, c, every=False))
+    use = next(uses, None)
+    if use is not None:
+        message = (
+            "deepspeed.initialize selects the GPU of the process, and the current device is GPU 0 on every rank until "
+            "then: call set_device before it is used"
+        )
+        related = ((use.site, _note(use)), (engine.site, "the device is selected here"))
+        yield facts.finding(RULE, groups[0].site, message, related=related, context=groups[0].context)
+
+
+_DEEPSPEED_GROUP = "deepspeed.init_distributed"
+_ENGINE = "deepspeed.initialize"
+
+
 def _note(use: CallEvent) -> str:
     if use.path in devices.OBJECTS:
         return "objects are sent through the current device"
@@ -81,10 +107,10 @@ def _note(use: CallEvent) -> str:
     return '"cuda" without an index is the current device; "cuda:0" is GPU 0 on every rank'
 
 
-def _uses_current(facts: ModuleFacts, call: CallEvent) -> bool:
-    """On all ranks: a move to "cuda", or a collective that runs on the current device."""
+def _uses_current(facts: ModuleFacts, call: CallEvent, *, every: bool = True) -> bool:
+    """A move to "cuda", or a collective that runs on the current device; if `every`, on all ranks."""
     context = call.context
-    if context.some_ranks_only or not context.from_script or launch.in_one_process(facts, call):
+    if (every and context.some_ranks_only) or not context.from_script or launch.in_one_process(facts, call):
         return False
     if call.path in devices.OBJECTS:
         return devices.default_group(call) and call.keyword("device") is None and not call.opaque

@@ -3,7 +3,8 @@
 ## What it does
 Finds a path that only some ranks write, download, unpack or create, and that the others read or write later, without a
 collective in between. Also finds what all ranks do at the same time after they have looked for a path: download to it,
-remove it, link or move to it, or give up because another rank has just created it.
+remove it, link or move to it, write it in a data set that has found it missing, or give up because another rank has
+just created it.
 
 ## Why it harms
 Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
@@ -30,7 +31,8 @@ No automatic fix.
 ## When it is wrong
 When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
-which every rank makes, downloads. Creating a folder is always a hint. Reading
+which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
+are in the project and none of them leaves it to one rank. Creating a folder is always a hint. Reading
 in a folder that was only created is not reported, nor are downloads that write under another name first. The rule is
 silent if there is a function in between whose name suggests that it synchronises, a context such as
 `main_process_first`, a lock, or a loop that polls for the file.
@@ -44,7 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, loaders, touched_files
+from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
@@ -80,29 +82,41 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = attended.related
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
-        unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
         severity = Severity.HINT if contest in _SELDOM else attended.severity
-        if contest is Contest.FETCHES and contended_paths.of_every_rank(facts, call):
+        if _of_its_own_job(facts, contest, call):
             severity = Severity.WARNING
         message = (
-            f"{unsure}all ranks {contest.value} at the same time, and what one does changes what the others find: let "
-            "one rank do it, and the others wait at a barrier"
+            f"{attended.condition}all ranks {contest.value} at the same time, and what one does changes what the "
+            "others find: let one rank do it, and the others wait at a barrier"
         )
-        yield facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
+        open_ = attended.open_at(facts, call) if contest not in _SELDOM and severity is Severity.HINT else None
+        if open_ is None and attended.how is Attendance.ELSEWHERE:
+            continue
+        yield facts.finding(
+            RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
+        )
 
     for site, call, attended in contended_paths.asked_before(facts):
         place = facts.place(call)
         if place not in reported:
             reported.add(place)
-            unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
             message = (
-                f"{unsure}a rank that is late finds what another one has created here, and gives up at line "
-                f"{site.line}: let all ranks ask before one of them creates it"
+                f"{attended.condition}a rank that is late finds what another one has created here, and gives up at "
+                f"line {site.line}: let all ranks ask before one of them creates it"
             )
             related = ((site, "who finds it there gives up"), *attended.related)
             yield facts.finding(
-                RULE, call.site, message, related=related, severity=attended.severity, context=call.context
-            )
+                RULE, call.site, message, related=related, severity=attended.severity, context=call.context,
+                unconfirmed=attended.open_at(facts, call),
+            )  # fmt: skip
+
+
+def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bool:
+    """Whether the program fetches or builds what each rank of its own training needs."""
+    if contest is Contest.FETCHES and contended_paths.of_every_rank(facts, call):
+        return True
+    own = contest is Contest.BUILDS or (contest is Contest.FETCHES and call.context.from_script)
+    return own and launch.trains_on_several(facts)
 
 
 def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:

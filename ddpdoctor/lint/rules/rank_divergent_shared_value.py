@@ -42,7 +42,6 @@ from functools import lru_cache
 
 from ddpdoctor.lint.facts import written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
@@ -103,14 +102,14 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
         attended = written_files.on_every_rank(facts, call, fetches=True)
         if attended is None:
             continue
-        unsure = "" if attended.how is not Attendance.POSSIBLE else "unless all callers leave it to one rank, "
         message = (
-            f"{unsure}each rank counts what is in a folder for this name, and counts what other ranks have made "
-            "meanwhile, so the ranks use different folders: broadcast the name from rank 0"
+            f"{attended.condition}each rank counts what is in a folder for this name, and counts what other ranks have "
+            "made meanwhile, so the ranks use different folders: broadcast the name from rank 0"
         )
         yield facts.finding(
-            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context
-        )
+            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context,
+            unconfirmed=attended.open_at(facts, call),
+        )  # fmt: skip
 
 
 def _who(value: Value) -> str:

@@ -48,8 +48,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         # `torch.initial_seed() - rank` takes out a rank that was put in before
         if seed is None or seed.tags & Tag.SEEDED:
             continue
+        severity = Severity.ERROR
         if seed.tags & ANY_RANK or len(seed.atoms) > 1:
             reason = "depends on the rank"
+        elif seed.tags & Tag.IN_GROUP:
+            # the elements may be equal
+            reason, severity = "is chosen by the rank", Severity.WARNING
         elif seed.tags & MADE_UP or (seed.taint is Taint.RANK_LOCAL and seed.tags & Tag.RANDOM):
             reason = "is different in every process"
         else:
@@ -57,4 +61,4 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         message = (
             f"the sampler's seed {reason}: the ranks shuffle differently, so their shares overlap and samples are lost"
         )
-        yield facts.finding(RULE, call.site, message, context=call.context)
+        yield facts.finding(RULE, call.site, message, context=call.context, severity=severity)

@@ -4,7 +4,9 @@
 Finds `torch.save`, `shutil.copy` and similar functions, the start of a run in an experiment tracker, and TensorBoard's
 `SummaryWriter`, that every rank of a process group reaches with the same path. In a script, the calls from its top
 level show that. In a function whose callers are not visible, a collective that runs in it without a condition on the
-rank shows it, or another file that it leaves to some ranks. Where nothing shows it, the finding is a hint.
+rank shows it, or another file that it leaves to some ranks, or its callers elsewhere in the project, if none of them is
+under a condition that may be on the rank. Where nothing shows it, the finding is a hint. A condition on the rank that
+lets several ranks through is found as well.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -56,8 +58,9 @@ RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Writes to one path, and runs of a tracker, that all ranks reach."""
     for call, path, node in written_files.files(facts):
-        # a download has a rule of its own
-        if written_files.one_path(call, path, node) and not contended_paths.fetches(call):
+        # what a program fetches or builds where it is missing has a rule of its own
+        missing = contended_paths.fetches(call) or contended_paths.builds(call)
+        if written_files.one_path(call, path, node) and not missing:
             sample = written_files.of_sample(call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, sample=sample)
@@ -71,18 +74,35 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
+def _by_several(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
+    """A condition on the rank that lets through more ranks than the one that was meant."""
+    several = written_files.by_several(facts, call)
+    if several is None:
+        return None
+    ranks, condition = several
+    who = f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+    message = message.replace("every rank writes", f"{who} all write").replace("every rank starts", f"{who} all start")
+    related = ((condition, "more than one rank passes here"),)
+    return facts.finding(RULE, call.site, message, related=related, context=call.context)
+
+
 def _told(
     facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False, idle: bool = False
 ) -> Finding | None:
     attended = written_files.on_every_rank(facts, call)
     if attended is None:
-        return None
+        return _by_several(facts, call, message)
     severity = Severity.HINT if sample or idle else attended.severity
     if sample:
         message = f"unless the ranks go through different data here, {message}"
-    elif attended.how is Attendance.POSSIBLE:
-        message = f"unless all callers leave it to one rank, {message}"
+    else:
+        message = f"{attended.condition}{message}"
     own = [site for site in call.context.chain if site.file == facts.module.path]
     way = ((own[-1], "every rank calls it here"),) if own and own[-1] != call.site else ()
     related = (*attended.related, *way)
-    return facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
+    open_ = None if sample or idle else attended.open_at(facts, call)
+    if open_ is None and attended.how is Attendance.ELSEWHERE:
+        return None
+    return facts.finding(
+        RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
+    )

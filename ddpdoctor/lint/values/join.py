@@ -39,7 +39,7 @@ def merge(
     """
     if not masks[0]:
         return other
-    if not masks[1]:
+    if not masks[1] or then == other:
         return then
     merged = dict(then)
     for name, a in then.items():
@@ -60,6 +60,8 @@ def merge_stores(
     by: Decision, then: dict[tuple[int, str], Value], other: dict[tuple[int, str], Value], masks: tuple[int, int]
 ) -> dict[tuple[int, str], Value]:
     """Attributes after a branch. An attribute stored on one side only is kept if it is an object, or differs anyway."""
+    if then == other:
+        return then
     merged = {**other, **then} if masks[0] else {**then, **other}
     both = bool(masks[0] and masks[1])
     for key in [key for key in merged if then.get(key) is not other.get(key)]:

@@ -1,0 +1,163 @@
+"""Whether somebody in the project leaves a function to one rank: its callers, by name, in all files. Pure.
+
+Lint follows calls that it can resolve. A method of an object that a factory or a configuration makes is not among them,
+but its name is written where it is called, and so is a condition on the rank around the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.program import source
+from ddpdoctor.program.nodes import decorator_name, last_name, parents, walk
+from ddpdoctor.program.text import text_of
+
+#: most files that call one function (a name in more of them says little), callers of callers, and functions that are
+#: looked at for one question
+MOST = 40
+DEEPEST = 3
+WIDEST = 200
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: the parent of each node of a file
+_Above = dict[ast.AST, ast.AST]
+
+
+class _Call(NamedTuple):
+    """A call of the function, with everything around it, innermost first."""
+
+    path: str
+    around: tuple[ast.AST, ...]
+    node: ast.Call
+
+
+class Callers:
+    """The callers in some files, each file parsed once."""
+
+    def __init__(self, texts: Mapping[str, bytes]) -> None:
+        """`texts`: what the files contain, by their paths."""
+        self._texts = texts
+        self._found: dict[str, list[tuple[_Call, _Above]]] = {}
+        #: functions that the present question may still look at
+        self._left = 0
+        #: the files of the callers of the function that was asked for last
+        self.passed: set[str] = set()
+        self._trees: dict[str, tuple[ast.Module, _Above] | None] = {}
+
+    def never_choose(self, path: str, line: int) -> bool:
+        """Whether the function around a line is called, and none of those who call it, or call them, may choose a
+        rank."""
+        self.passed, self._left = set(), WIDEST
+        tree = self._tree(path)
+        function = _around(tree[0], line) if tree is not None else None
+        return tree is not None and function is not None and self._reached(function, tree[1], 0, set())
+
+    def _reached(self, function: _Function, above: _Above, depth: int, seen: set[str]) -> bool:
+        name = _called_as(function, above)
+        self._left -= 1
+        if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
+            return False
+        if depth and name in _STARTS:
+            return True  # by this name it may be called anywhere
+        if name not in self._found:
+            self._found[name] = list(self._calls(name))
+        calls = self._found[name]
+        if not calls:
+            return False
+        for around, other in calls:
+            self.passed.add(around.path)
+            if _chosen(around):
+                return False
+            outer = next((n for n in around.around if isinstance(n, _FUNCTIONS)), None)
+            if outer is not None and not self._reached(outer, other, depth + 1, {*seen, name}):
+                return False
+        return True
+
+    def _calls(self, name: str) -> Iterator[tuple[_Call, _Above]]:
+        written = re.compile(rb"\b" + re.escape(name.encode()) + rb"\s*\(")
+        files = [path for path, text in self._texts.items() if written.search(text)]
+        for path in files if len(files) <= MOST else ():
+            tree = self._tree(path)
+            for node in walk(tree[0]) if tree is not None else ():
+                if tree is not None and isinstance(node, ast.Call) and last_name(node.func) == name:
+                    yield _Call(path, tuple(_outwards(node, tree[1])), node), tree[1]
+
+    def _tree(self, path: str) -> tuple[ast.Module, _Above] | None:
+        if path not in self._trees:
+            raw = self._texts.get(path)
+            self._trees[path] = _parsed(raw) if raw is not None else None
+        return self._trees[path]
+
+
+#: what programs call their first function
+_STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "main_worker", "worker", "launch"})
+
+
+def _parsed(raw: bytes) -> tuple[ast.Module, _Above] | None:
+    decoded = source.decode(raw)
+    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
+    return (tree, parents(walk(tree))) if isinstance(tree, ast.Module) else None
+
+
+def _outwards(node: ast.AST, above: _Above) -> Iterator[ast.AST]:
+    while node in above:
+        node = above[node]
+        yield node
+
+
+def _around(tree: ast.Module, line: int) -> _Function | None:
+    """The innermost function around a line, not one that is defined in another."""
+    found = [n for n in walk(tree) if isinstance(n, _FUNCTIONS) and n.lineno <= line <= (n.end_lineno or 0)]
+    return found[0] if len(found) == 1 else None
+
+
+def _called_as(function: _Function, above: _Above) -> str:
+    """The name by which it is called: of a constructor, that of the class."""
+    owner = above.get(function)
+    return owner.name if function.name == "__init__" and isinstance(owner, ast.ClassDef) else function.name
+
+
+def _chosen(call: _Call) -> bool:
+    """Whether something around the call, or before it in its function, may leave it to one rank."""
+    inner: ast.AST = call.node
+    for node in call.around:
+        if isinstance(node, (ast.If, ast.IfExp, ast.While)) and inner is not node.test and _chooses(node.test):
+            return True
+        if isinstance(node, ast.BoolOp) and _chooses(node):
+            return True
+        if isinstance(node, (ast.With, ast.AsyncWith)) and any(_in_turns(item) for item in node.items):
+            return True
+        if isinstance(node, _FUNCTIONS):
+            return _leaves_before(node, call.node.lineno)
+        inner = node
+    return False
+
+
+def _chooses(test: ast.expr) -> bool:
+    text = text_of(test)
+    return "__name__" not in text and heuristics.CHOOSES_RANK.found_in(text)
+
+
+def _in_turns(item: ast.withitem) -> bool:
+    return heuristics.TAKES_TURNS.found_in(text_of(item.context_expr))
+
+
+def _chooses_in(function: _Function) -> bool:
+    """Whether a decorator may leave the function to one rank."""
+    return any(decorator_name(d) not in heuristics.PLAIN_DECORATORS.words for d in function.decorator_list)
+
+
+def _leaves_before(function: _Function, line: int) -> bool:
+    """Whether a condition before the line may let other ranks leave the function, or stop them."""
+    for node in walk(function):
+        if isinstance(node, ast.Assert) and node.lineno < line and _chooses(node.test):
+            return True
+        early = isinstance(node, ast.If) and (node.end_lineno or 0) < line and _chooses(node.test)
+        if early and any(isinstance(n, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for n in walk(node)):
+            return True
+    return False
