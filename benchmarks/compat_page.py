@@ -198,7 +198,7 @@ def _environment(rows: Sequence[Row], jobs: int) -> str:
 
 
 def _builds(rows: Sequence[Row]) -> Iterator[str]:
-    builds = sorted({row.build for row in rows}, key=lambda build: _numbers(build.partition("+")[0]))
+    builds = sorted({row.build for row in rows}, key=lambda build: (_numbers(build.partition("+")[0]), build))
     pythons = sorted({row.python for row in rows}, key=_numbers)
     kernels, commits = sorted({row.kernel for row in rows}), sorted({row.commit for row in rows} - {""})
     yield (

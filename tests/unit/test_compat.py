@@ -120,6 +120,13 @@ def test_the_page_is_that_of_the_committed_results() -> None:
     assert compat.PAGE.read_text(encoding="utf-8") == compat_page.page(rows, ABOUTS)
 
 
+def test_builds_of_one_version_have_an_order() -> None:
+    """Whatever a set gives first: strings have other hashes in each process."""
+    builds = ("2.13.0", "2.13.0+cpu", "2.13.0+cu128")
+    rows = [dataclasses.replace(WELL, build=build, python=f"3.1{n}.0") for n, build in enumerate(builds[::-1])]
+    assert f"torch {', '.join(builds)};" in compat_page.page(rows, ABOUTS)
+
+
 def test_the_workflow_runs_every_version_of_the_page() -> None:
     workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
     (matrix,) = re.findall(r"^ +torch: \[(.*)\]\n +python: \[(.*)\]$", workflow, re.MULTILINE)
