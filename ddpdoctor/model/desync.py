@@ -30,5 +30,5 @@ class Desync:
     location: Location | None = None
     #: code of the fault that such a parting is, "" if it is not known
     code: str = ""
-    #: "collectives" or "batches"
+    #: "collectives" or "batches"; "order" if threads have changed places: then `shift` is 0, and `visit` the collective
     counted: str = "collectives"

@@ -93,7 +93,7 @@ def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]
     kind, site, _ = names.sites[found.shift.spot[0]]
     if kind != NEXT:
         return False
-    text = _line(site, code)
+    text = line_of(site, code)
     return not text or _TAKES.search(text) is not None
 
 
@@ -241,10 +241,11 @@ def _why(found: Found, shift: int) -> str:
 def _location(found: Found, site: Site | None, code: Mapping[str, SourceFile]) -> Location | None:
     if site is None:
         return None
-    return Location(found.shifted, site.file, site.line, site.function, _line(site, code).strip())
+    return Location(found.shifted, site.file, site.line, site.function, line_of(site, code).strip())
 
 
-def _line(site: Site | None, code: Mapping[str, SourceFile]) -> str:
+def line_of(site: Site | None, code: Mapping[str, SourceFile]) -> str:
+    """The text of a line, "" if it is not known."""
     text = code.get(site.file) if site else None
     if site is None or text is None:
         return ""

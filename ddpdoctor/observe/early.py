@@ -16,14 +16,18 @@ from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Deadlock
-from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.ranks import RankSet, Worker
+from ddpdoctor.model.report import Report
 from ddpdoctor.model.waited import Waited
-from ddpdoctor.observe import desync, parts
+from ddpdoctor.observe import desync, disorder, parts
+from ddpdoctor.observe.desync import Circumstances
 from ddpdoctor.observe.history import History
 from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.parts import Attempts, Seat, Stand
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
+from ddpdoctor.observe.thread_orders import Crossing
 
 #: seconds until the recorders are read for delays inside backward, thrice as many each time, and at most: it takes some
 #: 30 ms of processor for a rank
@@ -86,33 +90,45 @@ class Early:
 
     def desync(self, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
         """The warning that ranks have shifted against each other, the first time that this is seen."""
-        for shift in () if self._told is not None else self._history.shifts.found():
-            warning = self._warning(shift, workers, now, moved)
+        if self._told is not None:
+            return None
+        found: tuple[Crossing | Shift, ...] = (*self._history.orders.found(), *self._history.shifts.found())
+        for one in found:
+            warning = self._warning(one, workers, now, moved)
             if warning is not None:
                 self._told = warning.report.desync
                 return warning
         return None
 
-    def _warning(self, shift: Shift, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
-        names = self._history.names
+    def _warning(
+        self, found: Crossing | Shift, workers: tuple[Worker, ...], now: float, moved: float
+    ) -> Verdict | None:
         sample = self._inspector.sample(workers, frozenset({PartKind.PAGE, PartKind.RECORDER}))
         capture = self._inspector.captured((sample,), now, moved)
         evidence = self._inspector.with_source(assemble(capture))
-        apart = desync.find(shift, self._history.shifts, names)
-        if desync.is_replaced_batch(apart, names, evidence.code):
-            return None
+        group = self._history.names.known[found.group]
         recorders = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
-        seen = desync.Circumstances(
-            code=evidence.code,
-            started=self._inspector.started,
-            now=now,
-            confirmed=desync.agree(recorders, names.known[shift.group].name, apart.members),
-            cause=shift_cause.find(evidence, apart.shifted, apart.ways),
-        )
-        report = desync.report(apart, names, seen)
+        confirmed = desync.agree(recorders, group.name, RankSet(group.members))
+        seen = Circumstances(evidence.code, self._inspector.started, now, confirmed)
+        if isinstance(found, Crossing):
+            report = disorder.report(found, self._history.names, seen)
+        else:
+            shifted = self._shifted(found, seen, evidence)
+            if shifted is None:
+                return None
+            report = shifted
         course = Course(report.desync, report.diagnoses[0], self.waited())
         report = dataclasses.replace(report, waited=course.waited)
         return Verdict(report, dataclasses.replace(capture, code=evidence.code, course=course))
+
+    def _shifted(self, shift: Shift, seen: Circumstances, evidence: Evidence) -> Report | None:
+        """The warning of a shift; None if it may be a batch that was replaced."""
+        names = self._history.names
+        apart = desync.find(shift, self._history.shifts, names)
+        if desync.is_replaced_batch(apart, names, evidence.code):
+            return None
+        cause = shift_cause.find(evidence, apart.shifted, apart.ways)
+        return desync.report(apart, names, dataclasses.replace(seen, cause=cause))
 
     def part(self, workers: tuple[Worker, ...], now: float) -> Mapping[int, tuple[int, ...]] | None:
         """The threads of each process that stand, if it is time to try to prove that they can never go on; processes

@@ -11,6 +11,7 @@ from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shifts
 from ddpdoctor.observe.stream import Names, Translator
+from ddpdoctor.observe.thread_orders import ThreadOrders
 
 #: backends whose collectives the host waits for
 _HOST = frozenset({"gloo", "mpi"})
@@ -32,6 +33,7 @@ class History:
         self.names = Names()
         self.arrivals = Arrivals(self.names)
         self.shifts = Shifts(self.names)
+        self.orders = ThreadOrders(self.names)
         self._translators: dict[int, Translator] = {}
         self._lost: set[int] = set()
 
@@ -58,10 +60,12 @@ class History:
                 self._lost.add(rank)
                 self.arrivals.forget()
                 self.shifts.forget()
+                self.orders.forget()
             moments = translator.moments(rows)
             self.arrivals.device = self.arrivals.device or _on_device(page.backend)
             self.arrivals.add(rank, moments)
             self.shifts.add(rank, moments)
+            self.orders.add(rank, moments, main=worker.pid)
 
     def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:
         """The process of each rank that has a page, of the newest attempt."""
@@ -89,6 +93,7 @@ class History:
         self._begin()
         if any(before.get(rank) == worker.pid and worker.pid not in self._ended for rank, worker in found.items()):
             self.shifts.forget()
+            self.orders.forget()
         return {rank: worker for rank, worker in found.items() if worker.pid not in self._ended}
 
 

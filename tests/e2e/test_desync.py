@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.desyncs.training import SILENT
 from tests.e2e.job import STARTUP, Run, forked, watch
 
 PROGRAM = Path(__file__).parent / "desyncs" / "training.py"
-FAULTS = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
+FAULTS = SILENT
 #: told on every run of the tests; the others with `make test-slow`
 SHOWN = ("skip",)
 #: seconds from the first shifted visit to the warning: seven visits and a reading, on a machine that does more
@@ -37,6 +38,15 @@ def test_a_fault_with_a_silent_phase_is_told_before_the_hang(kind: str, tmp_path
     assert times["reported"] - told.report["desync"]["since"] <= WITHIN, told.explain()
 
 
+def test_threads_that_change_places_on_a_group_are_told(tmp_path: Path) -> None:
+    told = run("threads", 3, tmp_path)
+    assert told.report["outcome"] == "desync", told.explain()
+    assert (told.first["code"], told.first["culprits"]) == ("DD222", []), told.explain()
+    assert [place["function"] for place in told.first["locations"]] == ["metrics", "with_threads"], told.explain()
+    times = told.report["timeline"]
+    assert times["reported"] - told.report["desync"]["since"] <= WITHIN, told.explain()
+
+
 def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> None:
     told = run("skip", 2, tmp_path)
     assert told.report["outcome"] == "desync", told.explain()
@@ -44,7 +54,7 @@ def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> N
     assert told.first["confidence"] == "possible", told.explain()
 
 
-@pytest.mark.parametrize("kind", [pytest.param("none", marks=[pytest.mark.slow]), "replaced"])
+@pytest.mark.parametrize("kind", [pytest.param("none", marks=[pytest.mark.slow]), "replaced", "threads-by-turns"])
 def test_what_is_healthy_or_cannot_be_told_apart_is_silent(kind: str, tmp_path: Path) -> None:
     silent = run(kind, 3, tmp_path)
     assert silent.status == 0, silent.explain()

@@ -1,8 +1,9 @@
 """# DD222 threads-share-group
 
 ## What
-Two threads of one process are inside collectives of one process group at the same time. Not reproduced here: needs
-GPUs. The diagnosis is tested on constructed evidence, and is `possible` at most.
+Two threads of one process are inside collectives of one process group at the same time, or have issued them in
+different orders on different ranks while the job went on (then the warning is `likely` where the recorders agree). The
+hang is not reproduced here: it needs GPUs, its diagnosis is tested on constructed evidence, and is `possible` at most.
 
 ## Why it hangs
 The collectives of a group are paired by their order alone. The order of two threads is not determined, so one rank may

@@ -4,8 +4,10 @@
 """
 
 import argparse
+import random
 import time
 from collections.abc import Iterator
+from threading import Barrier, Thread
 
 import torch
 import torch.distributed as dist
@@ -15,7 +17,10 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 #: the step in which it happens, and the seconds of a step
 WRONG, PAUSE = 30, 0.03
-KINDS = ("none", "replaced", "skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
+SILENT = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
+KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns")
+#: steps of a training with two threads
+STEPS = 150
 
 
 def batches(loader: DataLoader[tuple[torch.Tensor, ...]], kind: str) -> Iterator[tuple[int, torch.Tensor]]:
@@ -65,12 +70,42 @@ def trained(kind: str, loss: torch.Tensor, *, wrong: bool) -> bool:
     return True
 
 
+def with_threads(rank: int, *, by_turns: bool) -> None:
+    """Gradients in one thread and metrics in another, over one group; whose turn it is is agreed, or chance."""
+    turns = [Barrier(2) for _ in range(2 * STEPS)]
+
+    def metrics() -> None:
+        chance = random.Random(rank)
+        for step in range(STEPS):
+            time.sleep(chance.uniform(0.0, 2 * PAUSE))
+            if by_turns:
+                turns[2 * step].wait()
+            dist.all_reduce(torch.ones(8))
+            if by_turns:
+                turns[2 * step + 1].wait()
+
+    thread = Thread(target=metrics)
+    thread.start()
+    for step in range(STEPS):
+        time.sleep(PAUSE)
+        dist.all_reduce(torch.zeros(8))
+        if by_turns:
+            turns[2 * step].wait()
+            turns[2 * step + 1].wait()
+    thread.join()
+    time.sleep(1.0)
+    dist.destroy_process_group()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", choices=KINDS, default="none")
     kind = parser.parse_args().kind
     dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
+    if kind.startswith("threads"):
+        with_threads(rank, by_turns=kind == "threads-by-turns")
+        return
     model, critic = DistributedDataParallel(nn.Linear(8, 8)), DistributedDataParallel(nn.Linear(8, 8))
     optimizer = torch.optim.SGD([*model.parameters(), *critic.parameters()], lr=0.01)
     data = TensorDataset(torch.randn(4 * 120 * ranks, 8))

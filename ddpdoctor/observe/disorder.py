@@ -1,0 +1,112 @@
+"""Pure. Threads that have changed places on a group, as a report: whose calls, since when, and what will come of it.
+
+Never more than a warning: operations and sizes agree, so nothing is stuck. No rank is to blame for an order that nobody
+determines.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import THREADS_SHARE_GROUP
+from ddpdoctor.diagnose.course import NO_PROOF
+from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.model.desync import Desync
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.report import RankStatus, Report, Timeline
+from ddpdoctor.observe.desync import Circumstances, line_of
+from ddpdoctor.observe.stream import BACKWARD, Names
+from ddpdoctor.observe.thread_orders import Crossing, Turn
+
+#: what `Desync.counted` says of it: nothing is ahead of anything by a number
+ORDER = "order"
+_FIX = (
+    "Give the background thread a process group of its own (dist.new_group, called by the main thread of every rank), "
+    "or let one thread issue all collectives of the group."
+)
+
+
+def report(crossing: Crossing, names: Names, seen: Circumstances) -> Report:
+    """The warning."""
+    group = names.known[crossing.group]
+    members = RankSet(group.members)
+    sides = _sides(crossing)
+    locations = tuple(_location(ranks, turn, names, seen.code) for turn, ranks in sides)
+    shown = tuple(location for location in locations if location is not None)
+    desync = Desync(
+        culprits=RankSet(),
+        members=members,
+        group=group.label(1 + max(group.members)),
+        shift=0,
+        seen_at=shown[0] if shown else None,
+        visit=crossing.number,
+        since=crossing.since - seen.started,
+        parting=" while ".join(f"{wording.ranks(ranks)} {_does(turn, names)}" for turn, ranks in sides),
+        location=shown[0] if shown else None,
+        code=THREADS_SHARE_GROUP.code,
+        counted=ORDER,
+    )
+    files = {location.file for location in shown}
+    return Report(
+        outcome=Outcome.DESYNC,
+        deadlock=Deadlock.NO,
+        diagnoses=(_diagnosis(crossing, desync, shown, confirmed=seen.confirmed),),
+        ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in members),
+        groups=(),
+        stacks=(),
+        gaps=(),
+        timeline=Timeline(None, desync.since, seen.now - seen.started),
+        code={file: text for file, text in seen.code.items() if file in files},
+        notes=(NO_PROOF,),
+        desync=desync,
+    )
+
+
+def _sides(crossing: Crossing) -> list[tuple[Turn, RankSet]]:
+    """What was done at the number, and by which ranks; what another thread than the main one did comes first."""
+    ranks: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for rank, turn in sorted(crossing.turns.items()):
+        ranks[turn.role].append(rank)
+    turns = {turn.role: turn for turn in crossing.turns.values()}
+    ordered = sorted(ranks, key=lambda role: (role[1], ranks[role]))
+    return [(turns[role], RankSet.of(ranks[role])) for role in ordered]
+
+
+def _diagnosis(crossing: Crossing, desync: Desync, locations: tuple[Location, ...], *, confirmed: bool) -> Diagnosis:
+    facts = [
+        f"at {crossing.times} numbers of {desync.group} the ranks' collectives were those of different threads, the "
+        f"first of them number {crossing.number}"
+    ]
+    if confirmed:
+        facts.append("operations and sizes agree at every number, as the recorders show")
+    return diagnosis(
+        THREADS_SHARE_GROUP,
+        RankSet(),
+        confidence=Confidence.LIKELY if confirmed else Confidence.POSSIBLE,
+        summary=f"two threads use {desync.group} in another order on other ranks: at its collective {desync.visit}, "
+        f"{desync.since:.0f} s after the start, {desync.parting}",
+        why=f"In {desync.group} collectives pair by their number, and nothing determines the order of two threads. "
+        "What one thread reduces is added to what the other reduces elsewhere: values are mixed, and nothing fails as "
+        "long as operations and sizes agree. Where they do not, or at the end, the ranks wait for each other for ever.",
+        fix=_FIX,
+        locations=locations,
+        evidence=tuple(facts),
+    )
+
+
+def _does(turn: Turn, names: Names) -> str:
+    code, site, op = names.sites[turn.place]
+    what = "reduced gradients" if code == BACKWARD else f"called {op}"
+    where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site else ""
+    return f"{what}{where} in {'the main' if turn.main else 'another'} thread"
+
+
+def _location(ranks: RankSet, turn: Turn, names: Names, code: Mapping[str, SourceFile]) -> Location | None:
+    site = names.sites[turn.place][1]
+    if site is None:
+        return None
+    return Location(ranks, site.file, site.line, site.function, line_of(site, code).strip())
