@@ -34,8 +34,7 @@ def examine(evidence: Evidence) -> Report:
     apart = _apart(facts)
     diagnoses, not_considered = _diagnose(_without(facts, apart) if apart else facts)
     stacks = merge_stacks({seen.rank: facts.stack(seen.rank)[::-1] for seen in evidence.ranks})
-    warned = (evidence.course.warning,) if evidence.course.warning else ()
-    named = {location.file for diagnosis in (*diagnoses, *warned) for location in diagnosis.locations}
+    named = {location.file for diagnosis in diagnoses for location in diagnosis.locations}
     report = Report(
         outcome=outcome,
         deadlock=deadlock(evidence, outcome, facts.graph),
@@ -52,7 +51,7 @@ def examine(evidence: Evidence) -> Report:
         code={path: text for path, text in evidence.code.items() if path in named},
         notes=_notes(facts),
     )
-    return with_course(report, evidence.course)
+    return with_course(report, evidence.course, evidence.code)
 
 
 def _apart(facts: Facts) -> RankSet:

@@ -14,8 +14,7 @@ from ddpdoctor.diagnose import shift_cause
 from ddpdoctor.diagnose.course import with_course
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
-from ddpdoctor.model.desync import Desync
-from ddpdoctor.model.diagnosis import Deadlock
+from ddpdoctor.model.diagnosis import Deadlock, Outcome
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import RankSet, Worker
 from ddpdoctor.model.report import Report
@@ -43,8 +42,8 @@ class Early:
         self._inspector = inspector
         self._pages = LivePages(inspector.run)
         self._history = History(self._pages)
-        #: the shift that was told
-        self._told: Desync | None = None
+        #: the warning that was told
+        self._told: Verdict | None = None
         self._attempts = Attempts()
         self._parts_read = 0.0
         self._timed: float | None = None
@@ -96,7 +95,7 @@ class Early:
         for one in found:
             warning = self._warning(one, workers, now, moved)
             if warning is not None:
-                self._told = warning.report.desync
+                self._told = warning
                 return warning
         return None
 
@@ -153,9 +152,13 @@ class Early:
 
     def with_course(self, verdict: Verdict) -> Verdict:
         """The verdict with what was seen while the job moved."""
-        course = Course(desync=self._told, waited=self.waited())
-        capture = dataclasses.replace(verdict.capture, course=course)
-        return dataclasses.replace(verdict, report=with_course(verdict.report, course), capture=capture)
+        told, hangs = self._told, verdict.report.outcome is Outcome.HANG
+        # a look at a job that goes on is taken for something else than the warning
+        warning = told.report.diagnoses[0] if told is not None and hangs else None
+        course = Course(told.report.desync if told else None, warning, self.waited())
+        code = {**(told.report.code if warning and told else {}), **verdict.capture.code}
+        capture = dataclasses.replace(verdict.capture, course=course, code=code)
+        return dataclasses.replace(verdict, report=with_course(verdict.report, course, code), capture=capture)
 
 
 def issued_by(recorder: Recorder, since: float) -> dict[str, dict[int, float]]:

@@ -176,7 +176,10 @@ def _by_role(turns: Sequence[Turn]) -> dict[tuple[int, bool], list[Turn]]:
 
 
 def _is_ahead(mine: Sequence[Turn], theirs: Sequence[Turn]) -> bool:
-    """Whether both do the same in the same order, one of them some collectives earlier."""
+    """Whether both may do the same in the same order, one of them some collectives earlier: as long as few are known
+    nothing speaks against it."""
     one, two = [turn.role for turn in mine], [turn.role for turn in theirs]
-    most = min(MOST_AHEAD, len(one) - 1)
-    return any(one[by:] == two[: len(two) - by] or two[by:] == one[: len(one) - by] for by in range(1, most + 1))
+    return any(
+        one[by:] == two[: max(0, len(two) - by)] or two[by:] == one[: max(0, len(one) - by)]
+        for by in range(1, MOST_AHEAD + 1)
+    )

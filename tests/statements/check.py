@@ -43,12 +43,17 @@ class Result:
 
 
 def check(diagnoses: Iterable[Diagnosis], evidence: Evidence) -> Result:
-    """Check all that these diagnoses say."""
+    """Check all that these diagnoses say, but for what a warning has said of histories that may have been overwritten
+    since."""
     witness = Witness(evidence)
+    warning = evidence.course.warning
+    warned = {text for _, text in texts(warning)} if warning else set()
     checked, faults = 0, list[Fault]()
     for diagnosis in diagnoses:
         case = Case(witness, diagnosis)
         for part, text in texts(diagnosis):
+            if text in warned:
+                continue
             checked += names(text)
             faults.extend(Fault(diagnosis.code, part, text, wrong) for wrong in wrong_in(text, case))
     return Result(checked, tuple(faults))

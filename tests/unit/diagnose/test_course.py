@@ -45,23 +45,52 @@ def healthy() -> Report:
 @pytest.mark.parametrize("outcome", [Outcome.HANG, Outcome.CRASH])
 def test_a_hang_says_since_when_and_says_it_once(healthy: Report, outcome: Outcome) -> None:
     hang = replace(healthy, outcome=outcome)
-    told = with_course(hang, replace(COURSE, warning=None))
+    told = with_course(hang, replace(COURSE, warning=None), {})
     assert told.notes == ("a desync began 14 s after the start: rank 1 skipped a batch",)
     assert (told.desync, told.waited, told.diagnoses) == (DESYNC, COURSE.waited, hang.diagnoses)
-    assert with_course(told, replace(COURSE, warning=None)) == told
+    assert with_course(told, replace(COURSE, warning=None), {}) == told
+
+
+UNDECIDED = diagnosis(
+    codes.UNDECIDED,
+    RankSet.of([0, 1, 2]),
+    confidence=Confidence.POSSIBLE,
+    culprits=RankSet.of([1]),
+    summary="two stories",
+    why="w",
+    fix="f",
+)
+
+
+def test_a_hang_that_is_not_decided_has_the_cause_of_the_warning(healthy: Report) -> None:
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(UNDECIDED,))
+    told = with_course(hang, COURSE, {})
+    (first,) = told.diagnoses
+    assert (first.code, first.confidence, first.summary) == ("DD207", Confidence.LIKELY, "s")
+    assert (first.culprits, first.waiting) == (UNDECIDED.culprits, UNDECIDED.waiting)
+    assert first.culprit_confidence is Confidence.POSSIBLE
+    assert with_course(told, COURSE, {}) == told
+
+
+def test_a_warning_about_others_leaves_a_hang_as_it_is(healthy: Report) -> None:
+    other = replace(UNDECIDED, culprits=RankSet.of([2]))
+    decided = replace(WARNING, code="DD203", name="rank-conditional-collective")
+    for first in (other, decided):
+        hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(first,))
+        assert with_course(hang, COURSE, {}).diagnoses == (first,)
 
 
 def test_a_look_taken_for_the_warning_shows_it(healthy: Report) -> None:
-    told = with_course(healthy, COURSE)
+    told = with_course(healthy, COURSE, {})
     assert (told.outcome, told.diagnoses, told.notes) == (Outcome.DESYNC, (WARNING,), (NO_PROOF,))
 
 
 def test_a_warning_never_replaces_a_hang(healthy: Report) -> None:
-    assert with_course(replace(healthy, outcome=Outcome.HANG), COURSE).outcome is Outcome.HANG
+    assert with_course(replace(healthy, outcome=Outcome.HANG), COURSE, {}).outcome is Outcome.HANG
 
 
 def test_without_a_shift_nothing_is_added(healthy: Report) -> None:
-    assert with_course(healthy, Course()) == healthy
+    assert with_course(healthy, Course(), {}) == healthy
 
 
 def test_a_bundle_keeps_the_course(tmp_path: Path) -> None:
