@@ -21,9 +21,11 @@ from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.cli.live_view import ranks_named
 from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
+from ddpdoctor.diagnose.course import early_sign
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.exhibit import Exhibit
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
@@ -59,6 +61,7 @@ class VerdictActions:
                 ending=self._ended_by_launcher,
                 lost=self._lost,
                 looked=self._looked,
+                sign=self._signed,
                 desync=self._desynced,
             ),
             Policy(config.stall_after, probe, config.on_hang is OnHang.STOP, config.shared),
@@ -205,6 +208,11 @@ class VerdictActions:
             self._run_command("--on-hang", self._config.hang_command, verdict, folder)
         if stop:
             self._stop()
+
+    def _signed(self, sign: EarlySign) -> None:
+        """Loops over a loader will not end together, unless the program sees to it."""
+        if self._config.on_desync is not OnHang.IGNORE:
+            self._console.say_unless_quiet(early_sign(sign))
 
     def _desynced(self, verdict: Verdict) -> None:
         """Ranks have shifted against each other, and all move."""

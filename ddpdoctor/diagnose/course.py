@@ -9,6 +9,7 @@ from ddpdoctor.diagnose.codes import UNDECIDED
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Outcome
+from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
@@ -22,6 +23,8 @@ def with_course(report: Report, course: Course, code: Mapping[str, SourceFile]) 
     shows the warning that it was taken for. `code` holds the files that the warning may name. Doing so again changes
     nothing."""
     report = replace(report, desync=course.desync, waited=course.waited)
+    for sign in course.signs:
+        report = _noted(report, early_sign(sign))
     if course.desync is not None and report.outcome in (Outcome.HANG, Outcome.CRASH):
         return _noted(_one_story(report, course.warning, code), _began(course.desync))
     if course.warning is not None and report.outcome in (Outcome.HEALTHY, Outcome.SLOW):
@@ -52,6 +55,11 @@ def _with_lines(report: Report, warning: Diagnosis, code: Mapping[str, SourceFil
 def _noted(report: Report, note: str) -> Report:
     """With a note, once."""
     return report if note in report.notes else replace(report, notes=(*report.notes, note))
+
+
+def early_sign(sign: EarlySign) -> str:
+    """What is said of a sign."""
+    return f"early sign {sign.seen:.0f} s after the start: {sign.said}"
 
 
 def _began(desync: Desync) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Diagnosis
+from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.waited import Waited
 
 
@@ -19,3 +20,5 @@ class Course:
     warning: Diagnosis | None = None
     #: who waited for whom, None if that was not followed
     waited: Waited | None = None
+    #: loops over loaders that were seen not to end together
+    signs: tuple[EarlySign, ...] = ()

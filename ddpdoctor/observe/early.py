@@ -15,12 +15,14 @@ from ddpdoctor.diagnose.course import with_course
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
+from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import RankSet, Worker
 from ddpdoctor.model.report import Report
 from ddpdoctor.model.waited import Waited
 from ddpdoctor.observe import desync, disorder, parts
 from ddpdoctor.observe.desync import Circumstances
+from ddpdoctor.observe.early_signs import EarlySigns
 from ddpdoctor.observe.history import History
 from ddpdoctor.observe.inspector import Inspector, Verdict
 from ddpdoctor.observe.parts import Attempts, Seat, Stand
@@ -28,6 +30,8 @@ from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
 from ddpdoctor.observe.thread_orders import Crossing
 
+#: seconds between readings of the ranks' loaders
+LOADERS = 1.0
 #: seconds until the recorders are read for delays inside backward, thrice as many each time, and at most: it takes some
 #: 30 ms of processor for a rank
 TIMING, SELDOM = 20.0, 300.0
@@ -44,6 +48,9 @@ class Early:
         self._history = History(self._pages)
         #: the warning that was told
         self._told: Verdict | None = None
+        self._signs = EarlySigns()
+        self._seen_signs: list[EarlySign] = []
+        self._loaders_read = 0.0
         self._attempts = Attempts()
         self._parts_read = 0.0
         self._timed: float | None = None
@@ -83,6 +90,16 @@ class Early:
             return issued_by(flight_recorder.parse(sample.parts[0].data), since) if sample.parts else {}
         return {}
 
+    def signs(self, workers: tuple[Worker, ...], now: float) -> list[EarlySign]:
+        """Signs that are new: loops over a loader that will not end together."""
+        if now - self._loaders_read < LOADERS:
+            return []
+        self._loaders_read = now
+        seen = now - self._inspector.started
+        found = [sign for site, ranks in self._history.loops(workers) for sign in self._signs.take(site, ranks, seen)]
+        self._seen_signs += found
+        return found
+
     def waited(self) -> Waited | None:
         """Who waited for whom so far."""
         return self._history.arrivals.waited()
@@ -116,7 +133,7 @@ class Early:
             if shifted is None:
                 return None
             report = shifted
-        course = Course(report.desync, report.diagnoses[0], self.waited())
+        course = Course(report.desync, report.diagnoses[0], self.waited(), tuple(self._seen_signs))
         report = dataclasses.replace(report, waited=course.waited)
         return Verdict(report, dataclasses.replace(capture, code=evidence.code, course=course))
 
@@ -155,7 +172,7 @@ class Early:
         told, hangs = self._told, verdict.report.outcome is Outcome.HANG
         # a look at a job that goes on is taken for something else than the warning
         warning = told.report.diagnoses[0] if told is not None and hangs else None
-        course = Course(told.report.desync if told else None, warning, self.waited())
+        course = Course(told.report.desync if told else None, warning, self.waited(), tuple(self._seen_signs))
         code = {**(told.report.code if warning and told else {}), **verdict.capture.code}
         capture = dataclasses.replace(verdict.capture, course=course, code=code)
         return dataclasses.replace(verdict, report=with_course(verdict.report, course, code), capture=capture)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ddpdoctor.collect import procfs
+from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.arrivals import Arrivals
+from ddpdoctor.observe.early_signs import Standing
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shifts
 from ddpdoctor.observe.stream import Names, Translator
@@ -66,6 +70,29 @@ class History:
             self.arrivals.add(rank, moments)
             self.shifts.add(rank, moments)
             self.orders.add(rank, moments, main=worker.pid)
+
+    def loops(self, workers: Iterable[Worker]) -> list[tuple[Site, dict[int, Standing]]]:
+        """Loaders in whose loops ranks meet, and how each of those ranks stands; without those of which a rank cannot
+        be read."""
+        found = self.shifts.loops()
+        if not found:
+            return []
+        loaders = {}
+        for worker in workers:
+            rank = next((rank for rank, pid in self._pids.items() if pid == worker.pid), None)
+            if rank is not None and worker.role is Role.RANK:
+                with contextlib.suppress(OSError, ValueError):
+                    rows = self._pages.of(worker).loaders()
+                    loaders[rank] = tuple(
+                        LoaderCount(Site(*row.site), row.delivered, row.stops, row.made, row.length) for row in rows
+                    )
+        standing = []
+        for site, group in found:
+            members = [int(member) for member in self.names.known[group].members]
+            if all(member in loaders for member in members):
+                counts = {one: Standing(loaders[one], self.shifts.collectives(one, group)) for one in members}
+                standing.append((site, counts))
+        return standing
 
     def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:
         """The process of each rank that has a page, of the newest attempt."""

@@ -10,7 +10,7 @@ from typing import Any
 from ddpdoctor.collect.page import IDENTITY_BYTES, decode_identity
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe.page import RawCall
+from ddpdoctor.probe.page import RawCall, RawLoader
 from ddpdoctor.probe.string_table import StringTable
 
 #: a row of the history, as `probe.page.EVENT` unpacks it: texts are positions in the string table
@@ -59,6 +59,16 @@ class LivePage:
                 raise ValueError("page is cut off")
             self._read_texts(file.fileno())
         return layout.read_threads(region, self.texts)
+
+    def loaders(self) -> tuple[RawLoader, ...]:
+        """What the process's data iterators did so far."""
+        with self._path.open("rb", buffering=0) as file:
+            counts = os.pread(file.fileno(), layout.THREADS - layout.LOADERS, layout.LOADERS)
+            facts = os.pread(file.fileno(), layout.SIZE - layout.LOADER_FACTS, layout.LOADER_FACTS)
+            if len(counts) < layout.THREADS - layout.LOADERS:
+                raise ValueError("page is cut off")
+            self._read_texts(file.fileno())
+        return tuple(layout.read_loaders(counts, facts, self.texts))
 
     def news(self) -> list[Row]:
         """The rows that the history got since the last reading, oldest first."""

@@ -19,12 +19,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 #: visits for which a shift must stay the same, and how often it may have changed before
 STEADY, MOST_CHANGES = 5, 3
 #: what a shift is believed at; not at forwards without synchronisation, of which ranks may need another number
 _TELLING = frozenset({NEXT, FORWARD, STEP, CALL})
+#: collectives since the first batch after which ranks are said to meet in a loop
+MEETS = 2
 #: visits of a place by one rank that wait for the others'
 MOST_OPEN = 4096
 #: moments of each rank that are kept, for the parting
@@ -91,6 +94,8 @@ class _Watch:
     waiting: dict[int, deque[Visit]] = field(default_factory=lambda: defaultdict(deque))
     #: what was compared last
     last: dict[int, Visit] = field(default_factory=dict)
+    #: collectives of each rank before what was compared first
+    first: dict[int, int] = field(default_factory=dict)
     by: tuple[tuple[int, int], ...] = ()
     steady: int = 0
     changes: int = 0
@@ -106,6 +111,7 @@ class _Watch:
 
     def take(self, visits: dict[int, Visit]) -> None:
         """Compare the ranks where all have come to."""
+        self.first = self.first or {rank: visit.total for rank, visit in visits.items()}
         usual, majority = _usual([visit.total for visit in visits.values()])
         by = tuple((rank, visit.total - usual) for rank, visit in visits.items() if visit.total != usual)
         if by != self.by:
@@ -162,6 +168,21 @@ class Shifts:
     def _order(self, shift: Shift) -> tuple[bool, bool, float]:
         at_loop = self._names.sites[shift.spot[0]][0] == NEXT
         return not at_loop, shift.counted is not Counted.COLLECTIVES, shift.since
+
+    def loops(self) -> list[tuple[Site, int]]:
+        """Loaders, and the group whose ranks meet in the loop over them."""
+        found = []
+        for (group, counted, (place, loader)), watch in self._watches.items():
+            site = self._names.sites[place][1]
+            if place != loader or counted is not Counted.COLLECTIVES or site is None:
+                continue
+            if watch.last and all(watch.last[rank].total >= first + MEETS for rank, first in watch.first.items()):
+                found.append((site, group))
+        return found
+
+    def collectives(self, rank: int, group: int) -> int:
+        """How many of the group a rank has made."""
+        return self._counts.get((rank, group), 0)
 
     def way(self, rank: int, shift: Shift) -> tuple[Kept, ...]:
         """What the rank's threads that use the group did from the last visit without the shift to the first one with

@@ -20,6 +20,7 @@ from ddpdoctor.meeting.joint import gaps_of
 from ddpdoctor.meeting.meeting import Meeting
 from ddpdoctor.meeting.messages import Absent, Why
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.ranks import RankSet, Role, Worker
 from ddpdoctor.model.report import Report
@@ -90,6 +91,8 @@ class Callbacks:
     ending: Callable[[Verdict], None]
     lost: Callable[[str], None]
     looked: Callable[[Verdict], None]
+    #: with a sign that loops over a loader will not end together
+    sign: Callable[[EarlySign], None] | None = None
     #: with the warning that ranks have shifted against each other; None if nobody wants to know
     desync: Callable[[Verdict], None] | None = None
 
@@ -176,6 +179,7 @@ class Watcher:
         self._take_pulse()
         self._note_standing(now)
         self._early.read(self._workers())
+        self._tell_signs(now)
         self._warn_of_a_desync(now)
         self._decide(now)
 
@@ -216,6 +220,11 @@ class Watcher:
         if verdict is not None and (essence := _essence(verdict.report)) != self._last_passed_on:
             self._last_passed_on = essence
             self._callbacks.verdict(self._early.with_course(self._without(verdict)))
+
+    def _tell_signs(self, now: float) -> None:
+        if self._callbacks.sign is not None:
+            for sign in self._early.signs(self._workers(), now):
+                self._callbacks.sign(sign)
 
     def _warn_of_a_desync(self, now: float) -> None:
         if self._callbacks.desync is None or self._progress.reported is not None:

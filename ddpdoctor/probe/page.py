@@ -209,7 +209,7 @@ def read(data: bytes) -> RawPage:
         heartbeat=heartbeat,
         moved=moved,
         counts=struct.unpack_from("@5Q", data, FORWARDS * 8),
-        loaders=tuple(_loaders(data, texts)),
+        loaders=tuple(read_loaders(data[LOADERS:THREADS], data[LOADER_FACTS:SIZE], texts)),
         groups=texts.groups(),
         calls=calls,
         events=events,
@@ -324,12 +324,15 @@ def _numbers(data: bytes) -> tuple[tuple[int, int], ...]:
     return tuple((own, thread) for own, thread in pairs if times[own] == 1)
 
 
-def _loaders(data: bytes, texts: StringTable) -> list[RawLoader]:
+def read_loaders(counts: bytes, facts: bytes, texts: StringTable) -> list[RawLoader]:
+    """The data iterators, from the bytes of both tables; the second is empty in older pages."""
     rows: list[RawLoader] = []
-    known = len(data) >= SIZE
-    for row in range(LOADER_ROWS):
-        position, delivered, stops = struct.unpack_from("@3Q", data, LOADERS + row * LOADER_WORDS * 8)
-        made, length = struct.unpack_from("@2Q", data, LOADER_FACTS + row * LOADER_FACT_WORDS * 8) if known else (0, 0)
+    known = len(facts) >= LOADER_ROWS * LOADER_FACT_WORDS * 8
+    # rows are taken in order, and most jobs need few
+    used = -(-len(counts.rstrip(b"\0")) // (LOADER_WORDS * 8))
+    for row in range(used):
+        position, delivered, stops = struct.unpack_from("@3Q", counts, row * LOADER_WORDS * 8)
+        made, length = struct.unpack_from("@2Q", facts, row * LOADER_FACT_WORDS * 8) if known else (0, 0)
         if delivered or stops or made:
             site = texts.site(position) or ("", 0, "")
             rows.append(RawLoader(site, delivered, stops, made, length - 1 if length else None))

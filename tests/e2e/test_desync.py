@@ -47,6 +47,27 @@ def test_threads_that_change_places_on_a_group_are_told(tmp_path: Path) -> None:
     assert times["reported"] - told.report["desync"]["since"] <= WITHIN, told.explain()
 
 
+@pytest.mark.slow
+def test_a_rank_that_begins_its_loop_anew_is_told_before_the_hang_and_with_it(tmp_path: Path) -> None:
+    """The hang itself shows neither the step nor the line any more."""
+    told = watch(forked(PROGRAM, 3, "--kind", "left"), tmp_path, timeout=STARTUP + 60)
+    warning, hang = told.reports[0], told.reports[-1]
+    for report in (warning, hang):
+        first = report["diagnoses"][0]
+        assert (first["code"], first["culprits"], first["locations"][0]["line"]) == ("DD206", [1], 81), told.explain()
+    assert (warning["outcome"], hang["outcome"]) == ("desync", "hang"), told.explain()
+    assert any("rank 1 left the loop over the loader at training.py:79" in note for note in hang["notes"])
+
+
+@pytest.mark.parametrize("kind", [pytest.param("shorter", marks=[pytest.mark.slow]), "cut"])
+def test_lengths_that_differ_are_a_hint(kind: str, tmp_path: Path) -> None:
+    """Whether the loop is cut is not known, so it is no warning, and stops nothing."""
+    told = run(kind, 3, tmp_path)
+    assert [report["outcome"] for report in told.reports] == ["healthy" if kind == "cut" else "hang"], told.explain()
+    (sign,) = (note for note in told.report["notes"] if note.startswith("early sign"))
+    assert "training.py:79 has 140 batches on rank 1, 150 batches on ranks 0,2" in sign, told.explain()
+
+
 def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> None:
     told = run("skip", 2, tmp_path)
     assert told.report["outcome"] == "desync", told.explain()

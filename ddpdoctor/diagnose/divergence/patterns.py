@@ -176,11 +176,23 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     points = _points(facts, divergence)
+    if divergence.pattern is Pattern.SKIPPED and points and all(_broken_off(facts, divergence, one) for one in points):
+        divergence = dataclasses.replace(divergence, pattern=Pattern.LEFT_LOOP)
     cap = divergence.cap
     # of a library not all functions were seen, and what decides in it can lie elsewhere
     if points and points == library_paths.explained(facts, divergence.compared):
         cap = weaker(cap, Confidence.LIKELY)
     return _told_by_turns(facts, dataclasses.replace(divergence, cap=cap, branch_points=points))
+
+
+def _broken_off(facts: Facts, divergence: Divergence, point: BranchPoint) -> bool:
+    """Whether the odd ranks broke out of the loop over the loader, so that their next batch is one of another round of
+    it: a new epoch."""
+    step, jump = divergence.odd_next, point.jump
+    if step is None or step.kind is not EventKind.NEXT or step.site is None or jump is None:
+        return False
+    loops = enclosing.enclosing_loops(facts.program, jump) if point.jump_text.startswith("break") else ()
+    return bool(loops) and (jump.file, loops[0].first) == (step.site.file, step.site.line)
 
 
 def _told_by_turns(facts: Facts, divergence: Divergence) -> Divergence:

@@ -1,6 +1,7 @@
 """A small training whose rank 1 does something else in one step; every kind has a silent phase.
 
-`--kind none` is the healthy job, `replaced` one that no page can tell from a skipped batch.
+`--kind none` is the healthy job, `replaced` one that no page can tell from a skipped batch, and `cut` has loaders of
+different lengths in loops that are cut to the same number of steps.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 #: the step in which it happens, and the seconds of a step
 WRONG, PAUSE = 30, 0.03
 SILENT = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
-KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns")
+KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns", "shorter", "cut", "left")
 #: steps of a training with two threads
 STEPS = 150
 
@@ -70,6 +71,21 @@ def trained(kind: str, loss: torch.Tensor, *, wrong: bool) -> bool:
     return True
 
 
+def epochs(rank: int, kind: str) -> None:
+    """Two epochs over the rank's own part of the data; `left`: rank 1 goes over to the second one early."""
+    model = DistributedDataParallel(nn.Linear(8, 8))
+    loader = DataLoader(TensorDataset(torch.randn(4 * (150 if rank != 1 or kind == "left" else 140), 8)), batch_size=4)
+    for epoch in range(2):
+        for i, (batch,) in enumerate(loader):
+            if (kind == "cut" and i == 140) or (kind == "left" and (rank, epoch, i) == (1, 0, WRONG)):
+                break
+            time.sleep(PAUSE)
+            model(batch).sum().backward()
+    dist.barrier()
+    time.sleep(1.0)
+    dist.destroy_process_group()
+
+
 def with_threads(rank: int, *, by_turns: bool) -> None:
     """Gradients in one thread and metrics in another, over one group; whose turn it is is agreed, or chance."""
     turns = [Barrier(2) for _ in range(2 * STEPS)]
@@ -105,6 +121,9 @@ def main() -> None:
     rank, ranks = dist.get_rank(), dist.get_world_size()
     if kind.startswith("threads"):
         with_threads(rank, by_turns=kind == "threads-by-turns")
+        return
+    if kind in ("shorter", "cut", "left"):
+        epochs(rank, kind)
         return
     model, critic = DistributedDataParallel(nn.Linear(8, 8)), DistributedDataParallel(nn.Linear(8, 8))
     optimizer = torch.optim.SGD([*model.parameters(), *critic.parameters()], lr=0.01)

@@ -1,0 +1,110 @@
+"""Pure. Signs that loops over a loader will not end together: their lengths, and a rank that has begun anew.
+
+Until the end of the epoch each batch of the one rank meets one batch of the others, so nothing shifts. Whether the
+program runs its loaders to their ends cannot be seen: a sign is a hint and no warning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ddpdoctor.diagnose import wording
+from ddpdoctor.model.early_sign import EarlySign
+from ddpdoctor.model.progress import LoaderCount
+from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.stacks import Site
+
+#: batches in which ranks have met in the loop until its length says anything
+FEWEST = 3
+#: collectives that the others have made since a rank began anew, and have not
+SINCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A rank at one reading."""
+
+    loaders: tuple[LoaderCount, ...]
+    #: collectives of the group that the ranks meet in
+    collectives: int
+
+
+@dataclass(slots=True)
+class EarlySigns:
+    """Compares readings of all ranks; each loader is told once for each kind of sign."""
+
+    _lengths: set[Site] = field(default_factory=set)
+    _left: set[Site] = field(default_factory=set)
+    #: loader -> the most collectives of any rank when it was first seen that a rank had left it once more than others
+    _since: dict[Site, int] = field(default_factory=dict)
+
+    def take(self, site: Site, ranks: Mapping[int, Standing], seen: float) -> list[EarlySign]:
+        """Signs that are new with this reading of ranks that meet in the loop over this loader; `seen`: seconds after
+        the start of the job."""
+        counts = {rank: _of(standing, site) for rank, standing in ranks.items()}
+        known = {rank: count for rank, count in counts.items() if count is not None and count.made}
+        if len(known) != len(ranks) or len(ranks) < 2:
+            return []
+        found = []
+        if site not in self._lengths and (sign := _of_lengths(site, known, seen)) is not None:
+            self._lengths.add(site)
+            found.append(sign)
+        if site not in self._left and (sign := self._begun_anew(site, known, ranks, seen)) is not None:
+            self._left.add(site)
+            found.append(sign)
+        return found
+
+    def _begun_anew(
+        self, site: Site, counts: Mapping[int, LoaderCount], ranks: Mapping[int, Standing], seen: float
+    ) -> EarlySign | None:
+        """The sign that some have left the loop and are in it again, and that the others went on with it."""
+        fewest = min(count.made for count in counts.values())
+        on = RankSet.of(rank for rank, count in counts.items() if count.made == fewest)
+        anew = RankSet.of(ranks) - on
+        # whoever came to the end begins anew as it should
+        open_ones = max(counts[rank].made - counts[rank].stops for rank in on)
+        if not anew or any(counts[rank].made - counts[rank].stops <= open_ones for rank in anew):
+            self._since.pop(site, None)
+            return None
+        begun = self._since.setdefault(site, max(standing.collectives for standing in ranks.values()))
+        if min(ranks[rank].collectives for rank in on) < begun + SINCE:
+            return None
+        return EarlySign(
+            anew if len(anew) < len(on) else on if len(on) < len(anew) else RankSet(),
+            site,
+            seen,
+            f"{wording.ranks(anew)} left the loop over the loader at {wording.place(site)} before its end and began it "
+            f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it: unless all ranks take equally "
+            "many steps, they will wait for each other for ever at the end",
+        )
+
+
+def _of(standing: Standing, site: Site) -> LoaderCount | None:
+    return next((count for count in standing.loaders if count.site == site), None)
+
+
+def _of_lengths(site: Site, counts: Mapping[int, LoaderCount], seen: float) -> EarlySign | None:
+    """The sign that loaders have not equally many batches, if their newest iterators are those of the same epoch."""
+    lengths = {rank: count.length for rank, count in counts.items()}
+    if None in lengths.values() or len(set(lengths.values())) == 1 or len({c.made for c in counts.values()}) > 1:
+        return None
+    if any(count.delivered < FEWEST for count in counts.values()):
+        return None
+    alike: dict[int, list[int]] = defaultdict(list)
+    for rank, length in lengths.items():
+        alike[length or 0].append(rank)
+    (usual, ranks), *_ = sorted(alike.items(), key=lambda one: (-len(one[1]), -one[0]))
+    majority = 2 * len(ranks) > len(lengths)
+    odd = RankSet.of(rank for rank, length in lengths.items() if length != usual)
+    said = ", ".join(
+        f"{wording.batches(length)} on {wording.ranks(RankSet.of(own))}" for length, own in sorted(alike.items())
+    )
+    return EarlySign(
+        odd if majority else RankSet(),
+        site,
+        seen,
+        f"the loader at {wording.place(site)} has {said}: unless the loop is cut to the same number of steps on all "
+        "ranks, or they train under Join, they will wait for each other for ever at its end",
+    )
