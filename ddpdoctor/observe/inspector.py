@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from ddpdoctor.collect import pyspy, source_files
+from ddpdoctor.collect import about_to_note, pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
 from ddpdoctor.collect.frame_locals import kept
@@ -75,8 +75,7 @@ class Inspector:
         """Two samples, a moment apart."""
         detected = time.monotonic()
         first = self.sample(workers)
-        time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
-        return self.captured((first, self.sample(workers)), detected, last_progress)
+        return self.captured((first, self._second(workers, first)), detected, last_progress)
 
     def prove(
         self,
@@ -138,8 +137,13 @@ class Inspector:
         return tuple(samples)
 
     def _again(self, workers: tuple[Worker, ...], first: Sample, detected: float, last_progress: float) -> Verdict:
+        return self._examined((first, self._second(workers, first)), detected, last_progress)
+
+    def _second(self, workers: tuple[Worker, ...], first: Sample) -> Sample:
+        """The sample after `first`: a moment later, or once ranks that nobody may read have noted their own stacks."""
         time.sleep(max(0.0, first.time + BETWEEN - time.monotonic()))
-        return self._examined((first, self.sample(workers)), detected, last_progress)
+        about_to_note.wait(first, self.run)
+        return self.sample(workers)
 
     def _examined(
         self,

@@ -185,6 +185,21 @@ def read_pending(data: bytes) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+def read_stacks(path: Path) -> tuple[int, float, dict[str, Any] | None]:
+    """(revision, heartbeat, stacks) of a live page, without the rest of it; None for stacks that were not taken yet, or
+    that are being written.
+
+    Raises OSError if the file cannot be read and ValueError if it is not a page.
+    """
+    with path.open("rb") as file:
+        head = file.read(PEEK_BYTES)
+        revision, heartbeat, _ = peek(head)
+        file.seek(STACKS)
+        region = file.read(STACKS_SIZE) if HEAD.unpack_from(head)[2] > STACKS else b""
+    stacks = _note(region, 0, STACKS_SIZE) if len(region) == STACKS_SIZE else None
+    return revision, heartbeat, stacks if isinstance(stacks, dict) else None
+
+
 def read(data: bytes) -> RawPage:
     """Read a whole page. Raises ValueError for damage that affects all of it.
 

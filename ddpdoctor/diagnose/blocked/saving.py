@@ -16,6 +16,8 @@ from ddpdoctor.model.torch_internals import Meaning
 _WRITERS = ("/safetensors/", "/shutil.py", "/tarfile.py")
 #: names of functions that save
 _SAVES = re.compile(r"(^|[._])(save|export|upload|checkpoint)", re.IGNORECASE)
+#: a library's functions that may save, and do other things as well: what saves is another that they call
+_MAY = re.compile(r"(^|[._])maybe_", re.IGNORECASE)
 #: names of functions that may write only a line: they count as saving only if many bytes are written
 _WRITES = re.compile(r"(^|[._])(dump|write)", re.IGNORECASE)
 
@@ -31,7 +33,8 @@ def saving_at(facts: Facts, rank: Rank) -> Site | None:
     # of its training so
     own = [number for number, frame in enumerate(main.frames, 1) if not facts.is_library(frame.file)]
     for frame in main.frames[: own[-1] if own else None]:
-        named = _SAVES.search(frame.function) or (busy and _WRITES.search(frame.function))
+        may = _MAY.search(frame.function) and facts.is_library(frame.file)
+        named = not may and (_SAVES.search(frame.function) or (busy and _WRITES.search(frame.function)))
         writer = torch_internals.is_in(frame.file, Meaning.SAVES) or any(part in frame.file for part in _WRITERS)
         if named or writer:
             return frame

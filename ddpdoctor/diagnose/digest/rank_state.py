@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from ddpdoctor.diagnose.digest import frames, helper_threads
+from ddpdoctor.diagnose.digest import child_threads, frames, helper_threads
 from ddpdoctor.diagnose.digest.file_polling import polled_file
 from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
@@ -119,15 +119,20 @@ def _gone(rank: RankEvidence) -> RankState | None:
 
 
 def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:
-    """The user's lines in which its main thread, that of a child, or a thread that it waits for sleeps for a fixed
-    time.
+    """The user's lines in which its main thread, one that does a child's work, or one that it waits for sleeps for a
+    fixed time.
 
     A library that sleeps polls for something, most often for a lock, and is not counted; neither are data workers that
     are told to end.
     """
     main = frames.main_thread(rank)
     ends = main is not None and any(shows(one.file, one.function, Meaning.ENDS_WORKERS) for one in main.frames)
-    children = ((one.worker.pid, one.process, one.stacks and one.stacks.main()) for one in rank.children if not ends)
+    children = (
+        (one.worker.pid if one.stacks and thread is one.stacks.main() else thread.os_id, one.process, thread)
+        for one in rank.children
+        if not ends
+        for thread in child_threads.at_work(look.program, one, look.own)
+    )
     helpers = ((thread.os_id, rank.process, thread) for thread in helper_threads.awaited(look.program, rank))
     for os_id, process, thread in ((rank.thread, rank.process, main), *children, *helpers):
         state = process.thread(os_id) if process else None

@@ -33,6 +33,27 @@ def caught_around(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     return tuple(BranchPoint(BranchKind.EXCEPTION, EdgeKind.RAISED, one, facts.statement(one)) for one in handlers)
 
 
+def perhaps_caught(facts: Facts, compared: Comparison, loop: Site) -> bool:
+    """Whether a handler within a turn of the loop at this place could have let the odd ranks go on without the
+    reference ranks' next step."""
+    following = compared.reference_next
+    where = library_paths.fork(following, compared.odd_next)
+    if following is None or following.site is None:
+        return False
+    path = following.path[: following.path.index(where) + 1] if where else (following.site,)
+    own = [frame for frame in path if not facts.is_library(frame.file)]
+    return any(_inside(facts, frame, handler, loop) for frame in own for handler in _handlers(facts, frame))
+
+
+def _inside(facts: Facts, frame: Site, handler: Site, loop: Site) -> bool:
+    """Whether a handler around the line is one of a turn: in the loop, or in a function that is called there."""
+    if frame.file != loop.file:
+        return True
+    loops = enclosing.enclosing_loops(facts.program, frame)
+    around = [span for span in loops if span.first == loop.line]
+    return not around or all(handler.line in span for span in around)
+
+
 def _handlers(facts: Facts, frame: Site) -> list[Site]:
     """Handlers around the line, in its function, that can end without raising again."""
     around = enclosing.enclosing(facts.program, frame)

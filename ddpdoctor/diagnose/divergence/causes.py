@@ -17,6 +17,7 @@ from ddpdoctor.diagnose.divergence import (
     synchronised_forwards,
 )
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.caught_calls import perhaps_caught
 from ddpdoctor.diagnose.divergence.decisions import decided_alone, only_an_exception, perhaps_an_exception
 from ddpdoctor.diagnose.divergence.loader_errors import loader_raised
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern, divergences
@@ -125,9 +126,17 @@ def _signal(facts: Facts, divergence: Divergence) -> bool:
     return signal_flags.signal_flag(facts, divergence) is not None
 
 
+def _perhaps_caught(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the odd ranks may have caught an exception in a turn, and ended with the loop as the others will: where
+    nothing counts the turns, that leaves the same trace as one turn fewer."""
+    if divergence.turns is not None:
+        return False
+    return any(perhaps_caught(facts, divergence.compared, point.site) for point in divergence.branch_points)
+
+
 def _ran_out(facts: Facts, divergence: Divergence) -> bool:
     if divergence.pattern is Pattern.LEFT_LOOP:
-        return batch_counts.only_ended(divergence)
+        return batch_counts.only_ended(divergence) and not _perhaps_caught(facts, divergence)
     ended = divergence.pattern is Pattern.ENDED_EARLY
     return ended and divergence.odd_site is not None and batch_counts.fewer_batches(facts, divergence)
 

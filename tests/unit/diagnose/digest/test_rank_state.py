@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Outcome
+from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.processes import Child, ProcessState, ThreadState
 from ddpdoctor.model.ranks import RankSet, Role, Worker
-from ddpdoctor.model.stacks import Stacks, StackSource, Thread
+from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import NOW, At, Doing, job
-from tests.unit.diagnose.sleeping import FILE_BATON, asleep, in_code
+from tests.unit.diagnose.sleeping import FILE_BATON, RECV, asleep, in_code
+from tests.unit.diagnose.sleeping import SERVER as SOCKET
 
 AT = At()
 #: the kernel function in which time.sleep waits
@@ -64,6 +68,40 @@ def test_a_rank_whose_data_worker_sleeps_for_a_fixed_time_is_slow() -> None:
     assert report.outcome is Outcome.SLOW
     assert report.ranks[1].location is not None
     assert report.ranks[1].location.line == 4
+
+
+SERVER = Site("/job/relay.py", 3, "main")
+SERVES = Site("/job/relay.py", 8, "send")
+STARTED = Site("/usr/lib/python3.11/threading.py", 1002, "_bootstrap")
+KEEPS_ALIVE = "def main():\n    while True:\n        time.sleep(1)\n\n\n\ndef send():\n    visible.wait()\n"
+WORKS = "def main():\n    while work():\n        time.sleep(1); send()\n\n\n\ndef send():\n    visible.wait()\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "serves", "outcome"),
+    [
+        pytest.param(
+            KEEPS_ALIVE, "futex_do_wait", Outcome.HANG, id="its thread waits, and its main thread for the end"
+        ),
+        pytest.param(KEEPS_ALIVE, NAP, Outcome.SLOW, id="its thread sleeps"),
+        pytest.param(WORKS, "futex_do_wait", Outcome.SLOW, id="its main thread does more than to sleep"),
+        pytest.param(KEEPS_ALIVE, None, Outcome.SLOW, id="it has no other thread"),
+    ],
+)
+def test_a_child_whose_main_thread_only_keeps_it_alive(source: str, serves: str | None, outcome: Outcome) -> None:
+    evidence = asleep(RECV, call="recvfrom", on=SOCKET, wchan="wait_woken")
+    states = [ThreadState(71, "python", "S", NAP, 1.0)]
+    threads = [Thread(71, "MainThread", (SERVER,))]
+    if serves is not None:
+        states.append(ThreadState(72, "python", "S", serves, 1.0))
+        threads.append(Thread(72, "Thread-1", (SERVES, STARTED)))
+    process = ProcessState(NOW, "S", 1.0, 0, tuple(states))
+    child = Child(Worker(71, 1.0, Role.CHILD), process, Stacks(StackSource.PYSPY, tuple(threads)), None)
+    ranks = (evidence.ranks[0], replace(evidence.ranks[1], children=(child,)), evidence.ranks[2])
+    code = {SERVER.file: SourceFile(SERVER.file, source)}
+    report = examine(replace(evidence, ranks=ranks, code=code))
+    assert report.outcome is outcome
+    assert [one.code for one in report.diagnoses[:1]] == ["DD233" if outcome is Outcome.HANG else "DD231"]
 
 
 def test_what_the_main_thread_itself_writes_is_work_however_little() -> None:

@@ -204,3 +204,32 @@ def test_a_decorator_catches_what_a_step_raises_and_a_call_that_is_due_for_all_c
 )
 def test_it_is_not_said_where_nothing_is_caught_or_a_condition_leads_there_too(given: dict[str, str]) -> None:
     assert _tolerated(**given).code != "DD208"
+
+
+STREAMED = """\
+def train(stream):
+    for x in stream():
+        try:
+            loss = model(decode(x))
+        except ValueError:
+            continue
+        loss.backward()
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        pytest.param(STREAMED, "DD299", id="caught in a turn, or one turn fewer"),
+        pytest.param(STREAMED.replace("continue", "raise"), "DD201", id="nothing is caught"),
+        pytest.param(STREAMED.replace("continue", "break"), "DD299", id="caught, and the loop left"),
+    ],
+)
+def test_a_turn_without_a_trace_may_be_one_whose_exception_was_caught(source: str, code: str) -> None:
+    # GIVEN a generator, whose end nobody records, and no counter of the loop's turns
+    step = [AT.forward(4), AT.backward(7)]
+    found = verdict(source, one_odd(Doing([*step * 3, AT.all("barrier", 8)]), Doing(step * 4)))
+    # THEN a rank that did less in the loop is not said to have had fewer data if it may have caught an exception
+    assert found.code == code
+    assert found.confidence is not Confidence.CERTAIN
