@@ -10,7 +10,7 @@ class Centres:
         self.centres = torch.randn(count, width, generator=torch.Generator().manual_seed(4))
 
     def table(self, stars):
-        """For each centre, the sum of its stars and their number, over all processes."""
+        """For each centre, the sum of its stars and their number."""
         nearest = torch.cdist(stars, self.centres).argmin(1)
         table = torch.zeros(len(self.centres), stars.shape[1] + 1)
         table[:, :-1].index_add_(0, nearest, stars)
