@@ -1,7 +1,6 @@
 import threading
 import time
 
-import torch
 import torch.distributed as dist
 from torch.nn.utils import parameters_to_vector
 
