@@ -2,8 +2,8 @@
 
 ## What
 Two threads of one process are inside collectives of one process group at the same time, or have issued them in
-different orders on different ranks while the job went on (then the warning is `likely` where the recorders agree). The
-hang is not reproduced here: it needs GPUs, its diagnosis is tested on constructed evidence, and is `possible` at most.
+different orders on different ranks while the job went on: that is a warning, which `watch` tells on any backend. 
+Not reproduced here, as a hang: needs GPUs. Its diagnosis is tested on constructed evidence, and is `possible` at most.
 
 ## Why it hangs
 The collectives of a group are paired by their order alone. The order of two threads is not determined, so one rank may
