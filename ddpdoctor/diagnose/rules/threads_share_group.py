@@ -2,7 +2,7 @@
 
 ## What
 Two threads of one process are inside collectives of one process group at the same time, or have issued them in
-different orders on different ranks while the job went on: that is a warning, which `watch` tells on any backend. 
+different orders on different ranks while the job went on: that is a warning, which `watch` tells on any backend.
 Not reproduced here, as a hang: needs GPUs. Its diagnosis is tested on constructed evidence, and is `possible` at most.
 
 ## Why it hangs
