@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks import first_runs, measured
 from benchmarks.first_runs import Expected
+from ddpdoctor.model.ranks import RankSet
 from tests.e2e.job import STARTUP, Report, Run, watch
 
 RESULTS = "desync.jsonl"
@@ -72,21 +74,25 @@ def run(program: Expected, folder: Path) -> DesyncRun:
 def judge(program: Expected, done: Run) -> DesyncRun:
     """Compare the warning, and the hang after it, with what was expected."""
     warning = next((one for one in done.reports if one["outcome"] == "desync"), None)
+    sign = None if warning else _sign(done.reports)
     last = done.reports[-1] if done.reports else None
     end = _first(last) if last is not None and last["outcome"] != "desync" else {}
     first = _first(warning)
     place = next(((one["file"], one["line"]) for one in first.get("locations", [])), None)
     after = None if warning is None else warning["timeline"]["reported"] - warning["desync"]["since"]
     culprits = tuple(first.get("culprits", ()))
+    if sign is not None and program.outcome != "healthy":
+        after, culprits, place = sign.after, sign.culprits, _place(program, sign)
+    told = warning is not None or sign is not None
     if program.outcome == "healthy":
         right = ["silent"] if warning is None and done.status == 0 else []
     else:
         right = [
-            *(["told"] if warning else []),
+            *(["told"] if told else []),
             *(["prompt"] if after is not None and after <= PROMPT else []),
-            *(["culprits"] if warning and set(culprits) == set(program.culprits) else []),
+            *(["culprits"] if told and set(culprits) == set(program.culprits) else []),
             *(["line"] if place and first_runs.is_named(program, *place) else []),
-            *(["same"] if warning and end and set(end["culprits"]) == set(culprits) else []),
+            *(["same"] if told and end and set(end["culprits"]) == set(culprits) else []),
         ]
     return DesyncRun(
         name=program.folder.name,
@@ -94,7 +100,7 @@ def judge(program: Expected, done: Run) -> DesyncRun:
         ranks=program.ranks,
         expected=f"{program.outcome} {list(program.culprits)}",
         right=tuple(right),
-        code=str(first.get("code", "none")),
+        code="sign" if sign is not None else str(first.get("code", "none")),
         confidence=str(first.get("confidence", "none")),
         culprits=culprits,
         place=f"{Path(place[0]).name}:{place[1]}" if place else "",
@@ -103,6 +109,38 @@ def judge(program: Expected, done: Run) -> DesyncRun:
         commit=measured.commit(),
         engine=measured.engine(),
     )
+
+
+class Sign(NamedTuple):
+    """An early sign, as a report's note tells it."""
+
+    #: seconds from its beginning until it was told
+    after: float
+    culprits: tuple[int, ...]
+    #: name of the file, and line
+    file: str
+    line: int
+
+
+#: of the two forms: the loader of some ranks is shorter, or they began its loop anew
+_SIGN = re.compile(r"early sign since ([\d.]+) s, told ([\d.]+) s after the start: .* at (\S+):(\d+) .*: unless")
+_RANKS = re.compile(r"ranks? ([\d,-]+)")
+
+
+def _sign(reports: Sequence[Report]) -> Sign | None:
+    """The first early sign, if there is one; its culprits are those of the fewest ranks that it names."""
+    notes = (note for report in reports for note in report["notes"])
+    found = next(filter(None, map(_SIGN.match, notes)), None)
+    if found is None:
+        return None
+    named = [tuple(RankSet.parse(text)) for text in _RANKS.findall(found[0])]
+    fewest = min(named, key=len)
+    culprits = fewest if sum(len(one) == len(fewest) for one in named) == 1 else ()
+    return Sign(float(found[2]) - float(found[1]), tuple(map(int, culprits)), found[3], int(found[4]))
+
+
+def _place(program: Expected, sign: Sign) -> tuple[str, int]:
+    return str(program.folder / sign.file), sign.line
 
 
 def _first(report: Report | None) -> dict[str, Any]:

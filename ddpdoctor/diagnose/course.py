@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ddpdoctor.diagnose.codes import UNDECIDED
+from ddpdoctor.diagnose.codes import (
+    GROUP_ORDER_CYCLE,
+    LOCAL_STOP_DECISION,
+    THREADS_SHARE_GROUP,
+    UNDECIDED,
+    UNEVEN_INPUTS,
+)
+from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
-from ddpdoctor.model.diagnosis import Deadlock, Diagnosis, Outcome
+from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import RankSet
@@ -16,6 +23,18 @@ from ddpdoctor.model.report import Report
 
 #: what a reader of a warning must know
 NO_PROOF = "a warning, no proof: all ranks still move"
+#: code of an early sign -> the rule of the hang, and what to change
+_FIXES = {
+    UNEVEN_INPUTS.code: (
+        UNEVEN_INPUTS,
+        "Give every rank the same number of batches: filter before the data are split and use "
+        "DistributedSampler(drop_last=True), or all_reduce each step whether any rank has run out, and stop together.",
+    ),
+    LOCAL_STOP_DECISION.code: (
+        LOCAL_STOP_DECISION,
+        "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
+    ),
+}
 
 
 def with_course(report: Report, course: Course, code: Mapping[str, SourceFile]) -> Report:
@@ -25,30 +44,80 @@ def with_course(report: Report, course: Course, code: Mapping[str, SourceFile]) 
     report = replace(report, desync=course.desync, waited=course.waited)
     for sign in course.signs:
         report = _noted(report, early_sign(sign))
+    if report.outcome is Outcome.HANG:
+        report = _by_signs(_one_story(report, course.warning, code), course.signs, code)
     if course.desync is not None and report.outcome in (Outcome.HANG, Outcome.CRASH):
-        return _noted(_one_story(report, course.warning, code), _began(course.desync))
+        return _noted(report, _began(course.desync))
     if course.warning is not None and report.outcome in (Outcome.HEALTHY, Outcome.SLOW):
         warned = replace(report, outcome=Outcome.DESYNC, deadlock=Deadlock.NO, diagnoses=(course.warning,))
-        return _noted(replace(_with_lines(warned, course.warning, code), not_considered={}), NO_PROOF)
+        return _noted(replace(_with_lines(warned, code), not_considered={}), NO_PROOF)
     return report
 
 
 def _one_story(report: Report, warning: Diagnosis | None, code: Mapping[str, SourceFile]) -> Report:
     """Where the look at a hang does not decide, the warning's cause, if nothing speaks against it: the steps in which
-    the ranks parted may be long gone from their histories."""
-    if report.outcome is not Outcome.HANG or warning is None or warning.code == UNDECIDED.code:
+    the ranks parted may be long gone from their histories. And where threads had changed places, no rank is to blame
+    for the order in which they then stand."""
+    first = _undecided(report)
+    if warning is not None and warning.code == THREADS_SHARE_GROUP.code:
+        report = replace(report, diagnoses=tuple(map(_without_blame, report.diagnoses)))
+    if first is None or warning is None or UNDECIDED.code == warning.code or not _same(warning.culprits, first):
         return report
+    told = replace(warning, culprits=first.culprits, culprit_confidence=first.culprit_confidence, waiting=first.waiting)
+    return _told_instead(report, told, code)
+
+
+def _without_blame(one: Diagnosis) -> Diagnosis:
+    if one.code != GROUP_ORDER_CYCLE.code:
+        return one
+    return replace(one, culprits=RankSet(), waiting=one.waiting | one.culprits)
+
+
+def _by_signs(report: Report, signs: Iterable[EarlySign], code: Mapping[str, SourceFile]) -> Report:
+    """The same with what loaders and their loops showed before."""
+    first = _undecided(report)
+    sign = next((one for one in signs if first is not None and _same(one.culprits, first)), None)
+    if first is None or sign is None:
+        return report
+    rule, fix = _FIXES[sign.code]
+    told = diagnosis(
+        rule,
+        first.waiting,
+        confidence=Confidence.LIKELY if sign.culprits else Confidence.POSSIBLE,
+        blame=first.culprit_confidence,
+        culprits=first.culprits,
+        summary=sign.said,
+        why=f"Loops that do not end together leave ranks waiting for each other for ever, unless {sign.unless}. The "
+        "histories of the ranks do not reach back to where they parted, or do not decide.",
+        fix=fix,
+        locations=(Location(first.culprits, sign.site.file, sign.site.line, sign.site.function, ""),),
+        evidence=(),
+    )
+    return _told_instead(report, told, code)
+
+
+def _undecided(report: Report) -> Diagnosis | None:
+    """The first diagnosis of a hang if it decides nothing."""
     first = next(iter(report.diagnoses), None)
-    if first is None or first.code != UNDECIDED.code or warning.culprits not in (RankSet(), first.culprits):
-        return report
-    same = replace(warning, culprits=first.culprits, culprit_confidence=first.culprit_confidence, waiting=first.waiting)
-    locations = dict.fromkeys((*warning.locations, *first.locations))
-    told = replace(same, locations=tuple(locations))
-    return _with_lines(replace(report, diagnoses=(told, *report.diagnoses[1:])), warning, code)
+    return first if first is not None and first.code == UNDECIDED.code and report.outcome is Outcome.HANG else None
 
 
-def _with_lines(report: Report, warning: Diagnosis, code: Mapping[str, SourceFile]) -> Report:
-    files = {location.file: code[location.file] for location in warning.locations if location.file in code}
+def _same(culprits: RankSet, first: Diagnosis) -> bool:
+    """Whether those that were to blame before, if anybody was, still are."""
+    return culprits in (RankSet(), first.culprits)
+
+
+def _told_instead(report: Report, told: Diagnosis, code: Mapping[str, SourceFile]) -> Report:
+    locations = {(one.file, one.line): one for one in (*report.diagnoses[0].locations, *told.locations)}
+    first = [locations[one.file, one.line] for one in told.locations]
+    rest = [one for one in locations.values() if one not in first]
+    told = replace(told, locations=(*first, *rest))
+    return _with_lines(replace(report, diagnoses=(told, *report.diagnoses[1:])), code)
+
+
+def _with_lines(report: Report, code: Mapping[str, SourceFile]) -> Report:
+    """With the source that the first diagnosis names."""
+    files = {place.file: code[place.file] for place in report.diagnoses[0].locations if place.file in code}
     return replace(report, code={**report.code, **files})
 
 
@@ -59,7 +128,10 @@ def _noted(report: Report, note: str) -> Report:
 
 def early_sign(sign: EarlySign) -> str:
     """What is said of a sign."""
-    return f"early sign {sign.seen:.0f} s after the start: {sign.said}"
+    return (
+        f"early sign since {sign.since:.1f} s, told {sign.told:.1f} s after the start: {sign.said}: unless "
+        f"{sign.unless}, they will wait for each other for ever at the end"
+    )
 
 
 def _began(desync: Desync) -> str:

@@ -95,8 +95,8 @@ class Early:
         if now - self._loaders_read < LOADERS:
             return []
         self._loaders_read = now
-        seen = now - self._inspector.started
-        found = [sign for site, ranks in self._history.loops(workers) for sign in self._signs.take(site, ranks, seen)]
+        readings = self._history.loops(workers, self._inspector.started, now)
+        found = [sign for reading in readings for sign in self._signs.take(reading)]
         self._seen_signs += found
         return found
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose import wording
+from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION, UNEVEN_INPUTS
 from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.ranks import RankSet
@@ -31,35 +32,46 @@ class Standing:
     collectives: int
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Ranks that meet in the loop over a loader."""
+
+    site: Site
+    ranks: Mapping[int, Standing]
+    #: when the last of them had its first batch, and now; seconds after the start of the job
+    began: float
+    now: float
+
+
 @dataclass(slots=True)
 class EarlySigns:
     """Compares readings of all ranks; each loader is told once for each kind of sign."""
 
     _lengths: set[Site] = field(default_factory=set)
     _left: set[Site] = field(default_factory=set)
-    #: loader -> the most collectives of any rank when it was first seen that a rank had left it once more than others
-    _since: dict[Site, int] = field(default_factory=dict)
+    #: loader -> when it was first seen that a rank had begun it once more than others, and the most collectives of any
+    #: rank then
+    _since: dict[Site, tuple[float, int]] = field(default_factory=dict)
 
-    def take(self, site: Site, ranks: Mapping[int, Standing], seen: float) -> list[EarlySign]:
-        """Signs that are new with this reading of ranks that meet in the loop over this loader; `seen`: seconds after
-        the start of the job."""
+    def take(self, reading: Reading) -> list[EarlySign]:
+        """Signs that are new with this reading."""
+        site, ranks = reading.site, reading.ranks
         counts = {rank: _of(standing, site) for rank, standing in ranks.items()}
         known = {rank: count for rank, count in counts.items() if count is not None and count.made}
         if len(known) != len(ranks) or len(ranks) < 2:
             return []
         found = []
-        if site not in self._lengths and (sign := _of_lengths(site, known, seen)) is not None:
+        if site not in self._lengths and (sign := _of_lengths(reading, known)) is not None:
             self._lengths.add(site)
             found.append(sign)
-        if site not in self._left and (sign := self._begun_anew(site, known, ranks, seen)) is not None:
+        if site not in self._left and (sign := self._begun_anew(reading, known)) is not None:
             self._left.add(site)
             found.append(sign)
         return found
 
-    def _begun_anew(
-        self, site: Site, counts: Mapping[int, LoaderCount], ranks: Mapping[int, Standing], seen: float
-    ) -> EarlySign | None:
+    def _begun_anew(self, reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign | None:
         """The sign that some have left the loop and are in it again, and that the others went on with it."""
+        site, ranks = reading.site, reading.ranks
         fewest = min(count.made for count in counts.values())
         on = RankSet.of(rank for rank, count in counts.items() if count.made == fewest)
         anew = RankSet.of(ranks) - on
@@ -68,16 +80,19 @@ class EarlySigns:
         if not anew or any(counts[rank].made - counts[rank].stops <= open_ones for rank in anew):
             self._since.pop(site, None)
             return None
-        begun = self._since.setdefault(site, max(standing.collectives for standing in ranks.values()))
+        most = max(standing.collectives for standing in ranks.values())
+        since, begun = self._since.setdefault(site, (reading.now, most))
         if min(ranks[rank].collectives for rank in on) < begun + SINCE:
             return None
         return EarlySign(
+            LOCAL_STOP_DECISION.code,
             anew if len(anew) < len(on) else on if len(on) < len(anew) else RankSet(),
             site,
-            seen,
+            since,
+            reading.now,
             f"{wording.ranks(anew)} left the loop over the loader at {wording.place(site)} before its end and began it "
-            f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it: unless all ranks take equally "
-            "many steps, they will wait for each other for ever at the end",
+            f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it",
+            "all ranks take equally many steps",
         )
 
 
@@ -85,7 +100,7 @@ def _of(standing: Standing, site: Site) -> LoaderCount | None:
     return next((count for count in standing.loaders if count.site == site), None)
 
 
-def _of_lengths(site: Site, counts: Mapping[int, LoaderCount], seen: float) -> EarlySign | None:
+def _of_lengths(reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign | None:
     """The sign that loaders have not equally many batches, if their newest iterators are those of the same epoch."""
     lengths = {rank: count.length for rank, count in counts.items()}
     if None in lengths.values() or len(set(lengths.values())) == 1 or len({c.made for c in counts.values()}) > 1:
@@ -98,13 +113,16 @@ def _of_lengths(site: Site, counts: Mapping[int, LoaderCount], seen: float) -> E
     (usual, ranks), *_ = sorted(alike.items(), key=lambda one: (-len(one[1]), -one[0]))
     majority = 2 * len(ranks) > len(lengths)
     odd = RankSet.of(rank for rank, length in lengths.items() if length != usual)
+    where = wording.place(reading.site)
     said = ", ".join(
         f"{wording.batches(length)} on {wording.ranks(RankSet.of(own))}" for length, own in sorted(alike.items())
     )
     return EarlySign(
+        UNEVEN_INPUTS.code,
         odd if majority else RankSet(),
-        site,
-        seen,
-        f"the loader at {wording.place(site)} has {said}: unless the loop is cut to the same number of steps on all "
-        "ranks, or they train under Join, they will wait for each other for ever at its end",
+        reading.site,
+        reading.began,
+        reading.now,
+        f"the loader at {where} has {said}",
+        "the loop is cut to the same number of steps on all ranks, or they train under Join",
     )

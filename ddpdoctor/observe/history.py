@@ -11,7 +11,7 @@ from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.arrivals import Arrivals
-from ddpdoctor.observe.early_signs import Standing
+from ddpdoctor.observe.early_signs import Reading, Standing
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shifts
 from ddpdoctor.observe.stream import Names, Translator
@@ -71,28 +71,33 @@ class History:
             self.shifts.add(rank, moments)
             self.orders.add(rank, moments, main=worker.pid)
 
-    def loops(self, workers: Iterable[Worker]) -> list[tuple[Site, dict[int, Standing]]]:
-        """Loaders in whose loops ranks meet, and how each of those ranks stands; without those of which a rank cannot
-        be read."""
+    def loops(self, workers: Iterable[Worker], started: float, now: float) -> list[Reading]:
+        """Loops over loaders in which ranks meet, and how each of those ranks stands; without those of which a rank
+        cannot be read. `started`: when the job was, on the clock of `now`."""
         found = self.shifts.loops()
         if not found:
             return []
-        loaders = {}
+        loaders = self._loaders(workers)
+        readings = []
+        for loop in found:
+            members = [int(member) for member in self.names.known[loop.group].members]
+            if all(member in loaders for member in members):
+                ranks = {one: Standing(loaders[one], self.shifts.collectives(one, loop.group)) for one in members}
+                readings.append(Reading(loop.site, ranks, loop.began - started, now - started))
+        return readings
+
+    def _loaders(self, workers: Iterable[Worker]) -> dict[int, tuple[LoaderCount, ...]]:
+        """What the loaders of each rank did, of ranks whose page can be read."""
+        ranks = {pid: rank for rank, pid in self._pids.items()}
+        found = {}
         for worker in workers:
-            rank = next((rank for rank, pid in self._pids.items() if pid == worker.pid), None)
-            if rank is not None and worker.role is Role.RANK:
+            if worker.pid in ranks and worker.role is Role.RANK:
                 with contextlib.suppress(OSError, ValueError):
                     rows = self._pages.of(worker).loaders()
-                    loaders[rank] = tuple(
+                    found[ranks[worker.pid]] = tuple(
                         LoaderCount(Site(*row.site), row.delivered, row.stops, row.made, row.length) for row in rows
                     )
-        standing = []
-        for site, group in found:
-            members = [int(member) for member in self.names.known[group].members]
-            if all(member in loaders for member in members):
-                counts = {one: Standing(loaders[one], self.shifts.collectives(one, group)) for one in members}
-                standing.append((site, counts))
-        return standing
+        return found
 
     def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:
         """The process of each rank that has a page, of the newest attempt."""

@@ -69,6 +69,15 @@ class Kept(NamedTuple):
     place: int
 
 
+class Loop(NamedTuple):
+    """A loop over a loader in which the ranks of a group meet."""
+
+    site: Site
+    group: int
+    #: when the last of them had the first batch that was compared
+    began: float
+
+
 @dataclass(frozen=True, slots=True)
 class Shift:
     """A shift that has stayed."""
@@ -94,8 +103,8 @@ class _Watch:
     waiting: dict[int, deque[Visit]] = field(default_factory=lambda: defaultdict(deque))
     #: what was compared last
     last: dict[int, Visit] = field(default_factory=dict)
-    #: collectives of each rank before what was compared first
-    first: dict[int, int] = field(default_factory=dict)
+    #: what was compared first
+    first: dict[int, Visit] = field(default_factory=dict)
     by: tuple[tuple[int, int], ...] = ()
     steady: int = 0
     changes: int = 0
@@ -111,7 +120,7 @@ class _Watch:
 
     def take(self, visits: dict[int, Visit]) -> None:
         """Compare the ranks where all have come to."""
-        self.first = self.first or {rank: visit.total for rank, visit in visits.items()}
+        self.first = self.first or visits
         usual, majority = _usual([visit.total for visit in visits.values()])
         by = tuple((rank, visit.total - usual) for rank, visit in visits.items() if visit.total != usual)
         if by != self.by:
@@ -169,15 +178,15 @@ class Shifts:
         at_loop = self._names.sites[shift.spot[0]][0] == NEXT
         return not at_loop, shift.counted is not Counted.COLLECTIVES, shift.since
 
-    def loops(self) -> list[tuple[Site, int]]:
-        """Loaders, and the group whose ranks meet in the loop over them."""
+    def loops(self) -> list[Loop]:
+        """Loops over loaders in which the ranks of a group meet."""
         found = []
         for (group, counted, (place, loader)), watch in self._watches.items():
             site = self._names.sites[place][1]
             if place != loader or counted is not Counted.COLLECTIVES or site is None:
                 continue
-            if watch.last and all(watch.last[rank].total >= first + MEETS for rank, first in watch.first.items()):
-                found.append((site, group))
+            if watch.last and all(watch.last[rank].total >= one.total + MEETS for rank, one in watch.first.items()):
+                found.append(Loop(site, group, max(one.time for one in watch.first.values())))
         return found
 
     def collectives(self, rank: int, group: int) -> int:

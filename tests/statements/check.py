@@ -48,6 +48,7 @@ def check(diagnoses: Iterable[Diagnosis], evidence: Evidence) -> Result:
     witness = Witness(evidence)
     warning = evidence.course.warning
     warned = {text for _, text in texts(warning)} if warning else set()
+    warned |= {sign.said for sign in evidence.course.signs}
     checked, faults = 0, list[Fault]()
     for diagnosis in diagnoses:
         case = Case(witness, diagnosis)

@@ -19,7 +19,12 @@ def program(outcome: str = "desync") -> Expected:
 
 def report(outcome: str, culprits: list[int], **more: Any) -> dict[str, Any]:
     found = {"code": "DD207", "confidence": "likely", "culprits": culprits}
-    return {"outcome": outcome, "diagnoses": [{**found, "locations": [{"file": "/a/train.py", "line": 7}]}], **more}
+    return {
+        "outcome": outcome,
+        "diagnoses": [{**found, "locations": [{"file": "/a/train.py", "line": 7}]}],
+        "notes": [],
+        **more,
+    }
 
 
 def run(*reports: dict[str, Any], status: int | None = None) -> Run:
@@ -34,6 +39,24 @@ def test_all_is_right() -> None:
     found = desync_runs.judge(program(), run(warning(0.5, [1]), report("hang", [1])))
     assert found.right == ("told", "prompt", "culprits", "line", "same")
     assert (found.after, found.end) == (0.5, "hang DD207 [1]")
+
+
+@pytest.mark.parametrize(
+    ("said", "culprits"),
+    [
+        (
+            "rank 1 left the loop over the loader at train.py:7 before its end and began it anew, and ranks 0,2 go on",
+            [1],
+        ),
+        ("the loader at train.py:7 has 140 batches on rank 1, 150 batches on ranks 0,2-3", [1]),
+        ("the loader at train.py:7 has 140 batches on rank 0, 150 batches on rank 1", []),
+    ],
+)
+def test_an_early_sign_counts_with_its_line_and_the_fewest_ranks_that_it_names(said: str, culprits: list[int]) -> None:
+    note = f"early sign since 4.0 s, told 5.5 s after the start: {said}: unless it is cut, they will wait for ever"
+    found = desync_runs.judge(program(), run(report("hang", culprits, notes=[note])))
+    assert (found.after, found.culprits, found.code) == (1.5, tuple(culprits), "sign")
+    assert set(found.right) == {"told", "prompt", "line", "same"} | ({"culprits"} if culprits == [1] else set())
 
 
 @pytest.mark.parametrize(

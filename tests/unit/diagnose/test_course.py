@@ -17,9 +17,11 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Confidence, Outcome
-from ddpdoctor.model.evidence import Evidence, Timing
+from ddpdoctor.model.early_sign import EarlySign
+from ddpdoctor.model.evidence import Evidence, SourceFile, Timing
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.waited import Waited
 
 DESYNC = Desync(
@@ -70,6 +72,36 @@ def test_a_hang_that_is_not_decided_has_the_cause_of_the_warning(healthy: Report
     assert (first.culprits, first.waiting) == (UNDECIDED.culprits, UNDECIDED.waiting)
     assert first.culprit_confidence is Confidence.POSSIBLE
     assert with_course(told, COURSE, {}) == told
+
+
+SIGN = EarlySign(
+    "DD201", RankSet.of([1]), Site("t.py", 3, "main"), 4.0, 5.0, "the loader at t.py:3 differs", "it is cut"
+)
+
+
+def test_a_hang_that_is_not_decided_has_the_cause_of_an_early_sign(healthy: Report) -> None:
+    source = {"t.py": SourceFile("t.py", "for batch in loader:", first=3)}
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(UNDECIDED,))
+    told = with_course(hang, Course(signs=(SIGN,)), source)
+    (first,) = told.diagnoses
+    assert (first.code, first.confidence, first.summary) == ("DD201", Confidence.LIKELY, SIGN.said)
+    assert (first.culprits, first.culprit_confidence) == (UNDECIDED.culprits, Confidence.POSSIBLE)
+    assert [(place.file, place.line) for place in first.locations] == [("t.py", 3)]
+    assert told.code == source
+    assert told.notes == (
+        "early sign since 4.0 s, told 5.0 s after the start: the loader at t.py:3 differs: unless it is cut, they will "
+        "wait for each other for ever at the end",
+    )
+    others = replace(SIGN, culprits=RankSet.of([2]))
+    assert with_course(hang, Course(signs=(others,)), {}).diagnoses == (UNDECIDED,)
+
+
+def test_no_rank_is_to_blame_for_the_order_in_which_threads_stand(healthy: Report) -> None:
+    disorder = replace(WARNING, code="DD222", culprits=RankSet())
+    cycle = replace(UNDECIDED, code="DD220", waiting=RankSet.of([0, 2]))
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(cycle,))
+    (first,) = with_course(hang, replace(COURSE, warning=disorder), {}).diagnoses
+    assert (first.code, first.culprits, first.waiting) == ("DD220", RankSet(), RankSet.of([0, 1, 2]))
 
 
 def test_a_warning_about_others_leaves_a_hang_as_it_is(healthy: Report) -> None:

@@ -9,22 +9,22 @@ import pytest
 from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.observe.early_signs import SINCE, EarlySigns, Standing
+from ddpdoctor.observe.early_signs import SINCE, EarlySigns, Reading, Standing
 
 LOOP = Site("train.py", 30, "main")
 USUAL = LoaderCount(LOOP, delivered=20, stops=0, made=1, length=194)
 
 
-def readings(*every: dict[int, tuple[LoaderCount, int]]) -> list[EarlySign]:
+def told_of(*every: dict[int, tuple[LoaderCount, int]]) -> list[EarlySign]:
     """What is told of these readings: rank -> its count and its collectives."""
     signs, found = EarlySigns(), list[EarlySign]()
     for i, ranks in enumerate(every):
         standing = {rank: Standing((count,), collectives) for rank, (count, collectives) in ranks.items()}
-        found += signs.take(LOOP, standing, float(i))
+        found += signs.take(Reading(LOOP, standing, 0.0, float(i)))
     return found
 
 
-def reading(odd: LoaderCount, *, at: int = 20, ranks: int = 3, ahead: int = 0) -> dict[int, tuple[LoaderCount, int]]:
+def ranks_with(odd: LoaderCount, *, at: int = 20, ranks: int = 3, ahead: int = 0) -> dict[int, tuple[LoaderCount, int]]:
     """Rank 1 stands so, `ahead` of the others, which have made `at` collectives."""
     return {rank: (odd, at + ahead) if rank == 1 else (USUAL, at) for rank in range(ranks)}
 
@@ -32,7 +32,7 @@ def reading(odd: LoaderCount, *, at: int = 20, ranks: int = 3, ahead: int = 0) -
 @pytest.mark.parametrize(("ranks", "culprits"), [(2, ()), (3, (1,)), (8, (1,))])
 def test_lengths_that_differ_are_told_once(ranks: int, culprits: tuple[int, ...]) -> None:
     shorter = replace(USUAL, length=189)
-    (sign,) = readings(reading(shorter, ranks=ranks), reading(shorter, ranks=ranks, at=40))
+    (sign,) = told_of(ranks_with(shorter, ranks=ranks), ranks_with(shorter, ranks=ranks, at=40))
     assert tuple(sign.culprits) == culprits
     assert sign.site == LOOP
     assert sign.said.startswith("the loader at train.py:30 has 189 batches on rank 1, 194 batches on rank")
@@ -48,14 +48,14 @@ def test_lengths_that_differ_are_told_once(ranks: int, culprits: tuple[int, ...]
     ],
 )
 def test_lengths_that_say_nothing(other: LoaderCount) -> None:
-    assert readings(reading(other), reading(other, at=60)) == []
+    assert told_of(ranks_with(other), ranks_with(other, at=60)) == []
 
 
 def test_a_rank_that_began_anew_while_the_others_went_on_is_told() -> None:
     anew = replace(USUAL, made=2)
-    told = readings(reading(anew, ahead=1), reading(anew, at=20 + 1 + SINCE), reading(anew, at=60))
+    told = told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=20 + 1 + SINCE), ranks_with(anew, at=60))
     assert [tuple(sign.culprits) for sign in told] == [(1,)]
-    assert told[0].seen == 1.0
+    assert (told[0].since, told[0].told) == (0.0, 1.0)
     assert told[0].said.startswith("rank 1 left the loop over the loader at train.py:30 before its end")
 
 
@@ -63,7 +63,7 @@ def test_whoever_goes_on_is_to_blame_if_all_others_began_anew() -> None:
     anew = replace(USUAL, made=2)
     ranks = {rank: (USUAL if rank == 1 else anew, 20) for rank in range(3)}
     later = {rank: (count, 40) for rank, (count, _) in ranks.items()}
-    assert [tuple(sign.culprits) for sign in readings(ranks, later)] == [(1,)]
+    assert [tuple(sign.culprits) for sign in told_of(ranks, later)] == [(1,)]
 
 
 def test_a_rank_that_is_only_ahead_in_time_is_not_told() -> None:
@@ -71,10 +71,10 @@ def test_a_rank_that_is_only_ahead_in_time_is_not_told() -> None:
     anew = replace(USUAL, made=2)
     both = dict.fromkeys(range(3), (anew, 23))
     again = {rank: (replace(anew, made=3) if rank == 1 else anew, 40) for rank in range(3)}
-    assert readings(reading(anew, ahead=1), reading(anew, at=22), both, again) == []
+    assert told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=22), both, again) == []
 
 
 def test_a_loader_that_came_to_its_end_begins_anew_as_it_should() -> None:
     """Each rank goes round its own data until the agreed number of steps is done."""
     anew = replace(USUAL, made=2, stops=1)
-    assert readings(reading(anew), reading(anew, at=60)) == []
+    assert told_of(ranks_with(anew), ranks_with(anew, at=60)) == []
