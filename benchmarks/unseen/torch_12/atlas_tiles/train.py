@@ -63,7 +63,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--stages", type=int, default=2)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--pack-seconds", type=float, default=9.0)
+    parser.add_argument("--pack-seconds", type=float, default=7.0)
     args = parser.parse_args()
     torch.set_num_threads(1)
     dist.init_process_group("gloo")

@@ -67,9 +67,9 @@ def judge_patterns(args):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=4)
-    parser.add_argument("--rows", type=int, default=960)
+    parser.add_argument("--rows", type=int, default=640)
     parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--look", type=float, default=0.4)
+    parser.add_argument("--look", type=float, default=0.3)
     args = parser.parse_args()
     torch.set_num_threads(1)
     dist.init_process_group("gloo")

@@ -15,10 +15,13 @@ class Window:
             return sum(self.values) / max(len(self.values), 1)
 
     def add(self, step, value):
-        with self._lock:
+        self._lock.acquire()
+        try:
             if len(self.values) == self.values.maxlen and self.is_spike(value):
                 self.spikes.append((step, value))
             self.values.append(value)
+        finally:
+            self._lock.release()
 
     def is_spike(self, value):
         if value < 1.0:
