@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind, LoaderCount
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -47,6 +47,17 @@ def fewer_batches(facts: Facts, divergence: Divergence) -> bool:
     if ended_before(facts, divergence) or _draws_several(divergence):
         return True
     return not all(counts(facts, divergence).values())
+
+
+def ended_alike(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the end of the odd ranks' data is no difference: all ranks received equally many batches, and none of the
+    odd ones has begun the loop anew.
+    """
+    if divergence.pattern is not Pattern.ENDED_EARLY or fewer_batches(facts, divergence):
+        return False
+    given = {count.delivered for count in counts(facts, divergence).values() if count}
+    again = any(step.kind is EventKind.NEXT and step.site == divergence.odd_site for step in divergence.diff.left)
+    return len(given) == 1 and not again
 
 
 def _draws_several(divergence: Divergence) -> bool:

@@ -1,7 +1,8 @@
 """Forwards that reduce gradients, counted: accumulation that is out of step shows in no single event.
 
 Where windows of accumulation end at different micro-batches, the ranks' histories differ all the time and agree again.
-What remains is that one side has come as far and has reduced less often.
+What remains is that one side has come as far and has reduced less often. Its windows are then compared with later ones
+of the others, so that its data may seem to end early, although it received as many batches.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence import batch_counts
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import Counters, EventKind
@@ -29,7 +31,7 @@ class Fewer:
 
 def fewer(facts: Facts, divergence: Divergence) -> Fewer | None:
     """The side that has made at least as many forwards as the other, and synchronised fewer; None if there is none."""
-    if divergence.pattern not in _OPEN:
+    if divergence.pattern not in _OPEN and not batch_counts.ended_alike(facts, divergence):
         return None
     for side in (divergence, replace(divergence, compared=divergence.compared.mirrored())):
         mine, theirs = _counts(facts, side.odd), _counts(facts, side.reference)
