@@ -28,6 +28,8 @@ from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, N
 
 #: a line that takes batches by itself
 _TAKES = re.compile(r"\b(iter|next)\(")
+#: what makes such a context: of torch, of DistributedDataParallel, of Accelerate
+_JOINS = re.compile(r"\bJoin\(|\.join\(\)|\bjoin_uneven_inputs\(")
 #: collectives at equal numbers that recorders must agree on
 AGREED = 8
 #: what helps against any of them
@@ -95,6 +97,14 @@ def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]
         return False
     text = line_of(site, code)
     return not text or _TAKES.search(text) is not None
+
+
+def is_under_join(names: Names, code: Mapping[str, SourceFile]) -> bool:
+    """Whether ranks have made collectives where a `with` statement of torch's Join ends: a rank without data shadows
+    those of the others from there, as many as a step really has, so its number says nothing."""
+    calls = {site for kind, site, _ in names.sites if kind == CALL and site is not None}
+    ends = (site for site in calls if line_of(site, code).lstrip().startswith(("with ", "async with ")))
+    return any(_JOINS.search(code[site.file].text) for site in ends)
 
 
 def agree(recorders: Mapping[Rank, Recorder], group: str, members: RankSet) -> bool:

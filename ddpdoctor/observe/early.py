@@ -138,10 +138,10 @@ class Early:
         return Verdict(report, dataclasses.replace(capture, code=evidence.code, course=course))
 
     def _shifted(self, shift: Shift, seen: Circumstances, evidence: Evidence) -> Report | None:
-        """The warning of a shift; None if it may be a batch that was replaced."""
+        """The warning of a shift; None if it may be a batch that was replaced, or collectives that shadow others."""
         names = self._history.names
         apart = desync.find(shift, self._history.shifts, names)
-        if desync.is_replaced_batch(apart, names, evidence.code):
+        if desync.is_replaced_batch(apart, names, evidence.code) or desync.is_under_join(names, evidence.code):
             return None
         cause = shift_cause.find(evidence, apart.shifted, apart.ways)
         return desync.report(apart, names, dataclasses.replace(seen, cause=cause))

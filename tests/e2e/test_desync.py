@@ -75,7 +75,9 @@ def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> N
     assert told.first["confidence"] == "possible", told.explain()
 
 
-@pytest.mark.parametrize("kind", [pytest.param("none", marks=[pytest.mark.slow]), "replaced", "threads-by-turns"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("none", marks=[pytest.mark.slow]), "replaced", "threads-by-turns", "joined"]
+)
 def test_what_is_healthy_or_cannot_be_told_apart_is_silent(kind: str, tmp_path: Path) -> None:
     silent = run(kind, 3, tmp_path)
     assert silent.status == 0, silent.explain()

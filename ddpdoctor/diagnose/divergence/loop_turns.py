@@ -89,6 +89,42 @@ def compared_turns(facts: Facts, compared: Comparison, left: LeftLoop) -> Turns 
     return told[0] if len({one.fewer for one in told}) == 1 else None
 
 
+def is_a_turn_behind(facts: Facts, compared: Comparison) -> bool:
+    """Whether the odd ranks stand in their next step in the turn, of a loop around both sides, before the one in which
+    the others are: these have passed that step over, however they came there."""
+    ours, theirs = (facts.stack(rank)[::-1] for rank in compared.pair)
+    step = compared.odd_next
+    if (
+        step is None
+        or step.site is None
+        or not _is_at(facts, compared.pair[0], users_line(facts, compared.odd, step.site))
+    ):
+        return False
+    fork = next((n for n, (mine, its) in enumerate(zip(ours, theirs, strict=False)) if mine != its), None)
+    if fork is None or (ours[fork].file, ours[fork].function) != (theirs[fork].file, theirs[fork].function):
+        return False
+    function = enclosing.function_around(facts.program, ours[fork])
+    both = [node for node in _loops_around(facts, ours[fork]) if _spans(node, theirs[fork].line)]
+    if function is None or not both:
+        return False
+    begun = [_begun(facts, compared, both[-1], ours[fork], counter) for counter in turn_counters(function, both[-1])]
+    return bool(begun) and all(sides is not None and sides[1] - sides[0] == 1 for sides in begun)
+
+
+def _begun(facts: Facts, compared: Comparison, loop: Loop, place: Site, counter: TurnCounter) -> tuple[int, int] | None:
+    """Turns that the odd ranks have begun, and the others; None if ranks of a side differ, or one's are not known."""
+    head = Site(place.file, loop.lineno, place.function)
+    found = []
+    for side in (compared.odd, compared.reference):
+        kept = [_kept(facts, rank, head, counter.name) for rank in side]
+        turns = {None if at is None or value is None else counter.begun(value, at.line) for at, value in kept}
+        one = next(iter(turns)) if len(turns) == 1 else None
+        if one is None:
+            return None
+        found.append(one)
+    return found[0], found[1]
+
+
 def _by_counter(facts: Facts, compared: Comparison, left: LeftLoop, counter: TurnCounter) -> Turns | None:
     values: dict[Rank, int] = {}
     begun: dict[Rank, int] = {}

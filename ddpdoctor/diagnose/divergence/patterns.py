@@ -18,6 +18,7 @@ from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
 from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
+from ddpdoctor.diagnose.divergence.loop_turns import is_a_turn_behind
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
@@ -175,6 +176,7 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
+    divergence = _passed_by_turns(facts, divergence)
     points = _points(facts, divergence)
     if divergence.pattern is Pattern.SKIPPED and points and all(_broken_off(facts, divergence, one) for one in points):
         divergence = dataclasses.replace(divergence, pattern=Pattern.LEFT_LOOP)
@@ -183,6 +185,19 @@ def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     if points and points == library_paths.explained(facts, divergence.compared):
         cap = weaker(cap, Confidence.LIKELY)
     return _told_by_turns(facts, dataclasses.replace(divergence, cap=cap, branch_points=points))
+
+
+def _passed_by_turns(facts: Facts, divergence: Divergence) -> Divergence:
+    """A call of which the turns of the loop around show that one side is still in it, and the other is a turn further
+    and has passed it over: the end of a loop that lies between is no difference then."""
+    if divergence.pattern not in (Pattern.LEFT_LOOP, Pattern.UNCLEAR):
+        return divergence
+    for seen in (divergence.compared, divergence.compared.mirrored()):
+        step = seen.odd_next
+        if step is not None and step.kind is EventKind.CALL and step.collective and is_a_turn_behind(facts, seen):
+            cap = weaker(divergence.cap, Confidence.LIKELY)
+            return dataclasses.replace(divergence, pattern=Pattern.EXTRA_CALL, compared=seen, cap=cap)
+    return divergence
 
 
 def _broken_off(facts: Facts, divergence: Divergence, point: BranchPoint) -> bool:

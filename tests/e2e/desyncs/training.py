@@ -13,13 +13,15 @@ from threading import Barrier, Thread
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.algorithms.join import Join
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 #: the step in which it happens, and the seconds of a step
 WRONG, PAUSE = 30, 0.03
 SILENT = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
-KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns", "shorter", "cut", "left")
+KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns", "shorter", "cut", "left", "joined")
 #: steps of a training with two threads
 STEPS = 150
 
@@ -86,6 +88,22 @@ def epochs(rank: int, kind: str) -> None:
     dist.destroy_process_group()
 
 
+def joined(rank: int) -> None:
+    """Each rank goes over as many batches as it has, and those that are done shadow the others' steps."""
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8)))
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.Adam, lr=0.01)
+    for _ in range(3):
+        with Join([model, optimizer]):
+            for _ in range(10 + 40 * rank):
+                time.sleep(PAUSE)
+                optimizer.zero_grad()
+                model(torch.randn(4, 8)).sum().backward()
+                optimizer.step()
+        dist.all_reduce(torch.ones(1))
+    time.sleep(1.0)
+    dist.destroy_process_group()
+
+
 def with_threads(rank: int, *, by_turns: bool) -> None:
     """Gradients in one thread and metrics in another, over one group; whose turn it is is agreed, or chance."""
     turns = [Barrier(2) for _ in range(2 * STEPS)]
@@ -124,6 +142,9 @@ def main() -> None:
         return
     if kind in ("shorter", "cut", "left"):
         epochs(rank, kind)
+        return
+    if kind == "joined":
+        joined(rank)
         return
     model, critic = DistributedDataParallel(nn.Linear(8, 8)), DistributedDataParallel(nn.Linear(8, 8))
     optimizer = torch.optim.SGD([*model.parameters(), *critic.parameters()], lr=0.01)
