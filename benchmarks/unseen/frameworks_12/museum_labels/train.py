@@ -21,9 +21,9 @@ def build_vocabulary(path: pathlib.Path, words: int):
     if path.exists():
         return json.loads(path.read_text())
     vocabulary = {}
-    for part in range(6):
-        time.sleep(1.0)  # one catalogue after the other
-        for i in range(words // 6):
+    for part in range(8):
+        time.sleep(0.75)  # one catalogue after the other
+        for i in range(words // 8):
             vocabulary[f"word_{part}_{i}"] = len(vocabulary)
     path.write_text(json.dumps(vocabulary))
     return vocabulary
@@ -64,7 +64,7 @@ def main():
     folder = [tempfile.mkdtemp() if accelerator.is_main_process else None]
     folder = pathlib.Path(broadcast_object_list(folder)[0])
     with accelerator.main_process_first():
-        vocabulary = build_vocabulary(folder / "vocabulary.json", 510)
+        vocabulary = build_vocabulary(folder / "vocabulary.json", 512)
     dataset = pieces(args.pieces, vocabulary, 12, seed=2)
     model = nn.Sequential(nn.EmbeddingBag(len(vocabulary), 32), nn.ReLU(), nn.Linear(32, len(ERAS)))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
