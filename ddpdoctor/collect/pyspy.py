@@ -109,13 +109,18 @@ def _thread(item: dict[str, Any]) -> Thread:
         raise ValueError("py-spy dump without frames")
     return Thread(
         os_id=int(item.get("os_thread_id") or 0),
-        name=plain(str(item.get("thread_name") or "")),
+        name=plain(str(item.get("thread_name") or "")) or _unnamed(item),
         frames=tuple(_frame(frame) for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)),
         active=Observed.of(bool(item.get("active"))),
         owns_gil=Observed.of(bool(item.get("owns_gil"))),
         ident=int(item.get("thread_id") or 0),
         locals=tuple(local for i, frame in enumerate(frames[:MOST_FRAMES]) for local in _locals(i, frame)),
     )
+
+
+def _unnamed(item: dict[str, Any]) -> str:
+    """The name of a thread that has none for py-spy, which asks `threading`, and a small program need not import it."""
+    return "MainThread" if item.get("pid") is not None and item.get("pid") == item.get("os_thread_id") else ""
 
 
 def _locals(index: int, frame: Any) -> Iterator[Local]:

@@ -12,7 +12,7 @@ from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.observed import Observed
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import Site, Thread
 from ddpdoctor.model.torch_internals import Meaning, shows
 from ddpdoctor.program.program import Program
 
@@ -136,8 +136,14 @@ def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:
     helpers = ((thread.os_id, rank.process, thread) for thread in helper_threads.awaited(look.program, rank))
     for os_id, process, thread in ((rank.thread, rank.process, main), *children, *helpers):
         state = process.thread(os_id) if process else None
-        if state and state.naps and thread and thread.frames and not frames.is_library(thread.frames[0].file, look.own):
+        if state and state.naps and thread and thread.frames and _in_own_code(thread, look):
             yield thread.frames[0]
+
+
+def _in_own_code(thread: Thread, look: Look) -> bool:
+    """Whether the thread is in a line of the job, or in one of what `python -c` was given."""
+    now, outermost = thread.frames[0].file, thread.frames[-1].file
+    return now == outermost == "<string>" or not frames.is_library(now, look.own)
 
 
 def _idle(rank: RankEvidence) -> bool:

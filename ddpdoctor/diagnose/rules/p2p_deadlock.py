@@ -219,7 +219,7 @@ def _left_order(facts: Facts, members: RankSet, rank: Rank, found: Strayed, summ
         culprits=culprit,
         summary=f"{summary}; only rank {rank} left the order of its earlier rounds",
         why=(
-            f"Rank {rank} is in {wording.step(found.now)} where its earlier rounds went on with "
+            f"Rank {rank} is in {wording.waiting(facts, culprit)} where its earlier rounds went on with "
             f"{wording.step(found.usual)}; the others are where they always were, and wait for that."
         ),
         fix=(

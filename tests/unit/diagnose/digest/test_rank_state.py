@@ -113,6 +113,20 @@ def test_what_the_main_thread_itself_writes_is_work_however_little() -> None:
     assert examine(evidence).outcome is Outcome.HANG
 
 
+@pytest.mark.parametrize(
+    ("inside", "outcome"),
+    [(Site("<string>", 3, "<module>"), Outcome.SLOW), (Site("/usr/lib/python3.11/shutil.py", 9, "copy"), Outcome.HANG)],
+)
+def test_a_child_that_runs_what_the_command_line_gave_it(inside: Site, outcome: Outcome) -> None:
+    """`python -c` sleeps in a line of the job, which has no file; a library that sleeps polls."""
+    evidence = asleep(call="poll")
+    state = ThreadState(71, "python", "S", "hrtimer_nanosleep", 0.1)
+    stacks = Stacks(StackSource.PYSPY, (Thread(71, "MainThread", (inside, Site("<string>", 1, "<module>"))),))
+    child = Child(Worker(71, 1.0, Role.CHILD), ProcessState(NOW, "S", 0.1, 0, (state,)), stacks, None)
+    ranks = (evidence.ranks[0], replace(evidence.ranks[1], children=(child,)), evidence.ranks[2])
+    assert examine(replace(evidence, ranks=ranks)).outcome is outcome
+
+
 def test_a_rank_whose_children_come_and_go_works() -> None:
     """A compiler's short processes: on a busy machine none of them gets measurable time in a look."""
     waits, late = Doing([AT.all("barrier", 2)]), Doing([], blocked=False, stands=AT.line(3, "train"))
