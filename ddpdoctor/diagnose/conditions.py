@@ -82,6 +82,15 @@ def wrapper_condition(
     return None
 
 
+def lets_in_the_first_alone(facts: Facts, site: Site, callers: Sequence[Site] = ()) -> bool:
+    """Whether the innermost condition on the rank in the line's function lets rank 0 reach the line, and no other."""
+    for condition in _around(facts, site, tuple(callers)):
+        if condition.dependence.on is DependsOn.RANK:
+            let_in = tuple(one is condition.side for one in condition.dependence.ranks)
+            return let_in == (True, False, False, False) and not condition.dependence.local
+    return False
+
+
 def own_conditions(
     facts: Facts, site: Site, callers: Sequence[Site] = (), *, unknown: bool = False
 ) -> tuple[Condition, ...]:

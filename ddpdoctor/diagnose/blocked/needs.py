@@ -106,4 +106,4 @@ def owed(facts: Facts, key: str, found: tuple[store_keys.Setter, ...], culprits:
     if not culprits:
         return f"'{key}' is set at {places}; which rank has to set it is not known."
     rank = culprits.members[0]
-    return f"'{key}' is set at {places}, by its number on rank {rank}, which is {holders.doing(facts, rank)}."
+    return f"'{key}' is set at {places}, on rank {rank}, which is {holders.doing(facts, rank)}."

@@ -56,6 +56,22 @@ def test_a_setter_under_a_condition_on_the_rank() -> None:
     assert found.condition == "if rank == 0"
 
 
+@pytest.mark.parametrize(
+    ("test", "other", "rank"),
+    [
+        ("dist.get_rank() == 0", "pass", 0),
+        ("dist.get_rank() != 0", "pass", None),
+        ("dist.get_rank() == 0", "publish()", None),
+        ("step > 3", "pass", None),
+    ],
+)
+def test_the_rank_that_alone_comes_to_the_function_that_sets_it(test: str, other: str, rank: int | None) -> None:
+    """The condition is around the only call of the function; a second call may be anybody's."""
+    helper = ("import torch.distributed as dist", "def publish():", '    store.set("ready", x)')
+    (found,) = setters(facts(*helper, f"if {test}:", "    publish()", other), "ready")
+    assert found.rank == rank
+
+
 AT = At()
 KEY = "result/2"
 
