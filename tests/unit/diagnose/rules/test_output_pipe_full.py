@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.processes import Child, Holder, ProcessState, Relation, ThreadState
+from ddpdoctor.model.processes import Child, Descriptor, Holder, ProcessState, Relation, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from tests.unit.diagnose.builders import NOW
 from tests.unit.diagnose.sleeping import PIPE, asleep, held
@@ -37,4 +37,19 @@ def test_a_child_that_cannot_write_and_is_waited_for(reader: str | None) -> None
     found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
     # a pipe that another process should read is not what the rank has forgotten
     assert (found.code == "DD239") is (reader != "other")
+    assert found.culprits.members == (1,)
+
+
+@pytest.mark.parametrize(("full", "told"), [("pipe:[78]", True), (PIPE.target, False)])
+def test_a_child_that_cannot_write_elsewhere_before_it_answers(full: str, *, told: bool) -> None:
+    """The rank reads one pipe of the child, and another one is full; what is read is never full for long."""
+    evidence = held(asleep(call="read", on=PIPE), Holder(99, Relation.WRITER, "python", ("python", "-c", "scan()")))
+    seen = evidence.ranks[1]
+    readers = (Holder(seen.worker.pid, Relation.READER, "python"),)
+    state = ThreadState(99, "python", "S", "anon_pipe_write", 0.1, "write", 2, "", readers)
+    process = ProcessState(NOW, "S", 0.1, 0, (state,), (Descriptor(2, "pipe", full),))
+    child = Child(Worker(99, 1.0, Role.CHILD), process, None, None)
+    ranks = (evidence.ranks[0], replace(seen, children=(child,)), evidence.ranks[2])
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    assert (found.code == "DD239") is told
     assert found.culprits.members == (1,)
