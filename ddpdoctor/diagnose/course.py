@@ -39,18 +39,18 @@ _FIXES = {
 
 def with_course(report: Report, course: Course, code: Mapping[str, SourceFile]) -> Report:
     """The report with the job's course: a hang says since when its ranks had shifted, and a look at a job that moves
-    shows the warning that it was taken for. `code` holds the files that the warning may name. Doing so again changes
-    nothing."""
+    shows the warning that it was taken for, whatever its one sample looks like. `code` holds the files that the warning
+    may name. Doing so again changes nothing."""
     report = replace(report, desync=course.desync, waited=course.waited)
     for sign in course.signs:
         report = _noted(report, early_sign(sign))
+    if course.warning is not None and not course.hangs and report.outcome is not Outcome.CRASH:
+        warned = replace(report, outcome=Outcome.DESYNC, deadlock=Deadlock.NO, diagnoses=(course.warning,))
+        return _noted(replace(_with_lines(warned, code), not_considered={}), NO_PROOF)
     if report.outcome is Outcome.HANG:
         report = _by_signs(_one_story(report, course.warning, code), course.signs, code)
     if course.desync is not None and report.outcome in (Outcome.HANG, Outcome.CRASH):
         return _noted(report, _began(course.desync))
-    if course.warning is not None and report.outcome in (Outcome.HEALTHY, Outcome.SLOW):
-        warned = replace(report, outcome=Outcome.DESYNC, deadlock=Deadlock.NO, diagnoses=(course.warning,))
-        return _noted(replace(_with_lines(warned, code), not_considered={}), NO_PROOF)
     return report
 
 
@@ -61,6 +61,8 @@ def _one_story(report: Report, warning: Diagnosis | None, code: Mapping[str, Sou
     first = _undecided(report)
     if warning is not None and warning.code == THREADS_SHARE_GROUP.code:
         report = replace(report, diagnoses=tuple(map(_without_blame, report.diagnoses)))
+    elif warning is not None:
+        report = replace(report, diagnoses=tuple(_blamed(one, warning) for one in report.diagnoses))
     if first is None or warning is None or UNDECIDED.code == warning.code or not _same(warning.culprits, first):
         return report
     told = replace(warning, culprits=first.culprits, culprit_confidence=first.culprit_confidence, waiting=first.waiting)
@@ -71,6 +73,15 @@ def _without_blame(one: Diagnosis) -> Diagnosis:
     if one.code != GROUP_ORDER_CYCLE.code:
         return one
     return replace(one, culprits=RankSet(), waiting=one.waiting | one.culprits)
+
+
+def _blamed(one: Diagnosis, warning: Diagnosis) -> Diagnosis:
+    """The diagnosis with those to blame who had shifted before, if it blames nobody itself."""
+    if one.culprits or not warning.culprits or warning.culprits - one.waiting:
+        return one
+    sure = Confidence.POSSIBLE if Confidence.POSSIBLE in (one.confidence, warning.confidence) else Confidence.LIKELY
+    waiting = one.waiting - warning.culprits
+    return replace(one, culprits=warning.culprits, culprit_confidence=sure, waiting=waiting)
 
 
 def _by_signs(report: Report, signs: Iterable[EarlySign], code: Mapping[str, SourceFile]) -> Report:

@@ -18,6 +18,8 @@ class Course:
     desync: Desync | None = None
     #: its diagnosis, of the look that was taken to tell it
     warning: Diagnosis | None = None
+    #: the job hangs at this look; else, with a warning, it is the look that was taken for that
+    hangs: bool = False
     #: who waited for whom, None if that was not followed
     waited: Waited | None = None
     #: loops over loaders that were seen not to end together

@@ -133,7 +133,9 @@ class Early:
             if shifted is None:
                 return None
             report = shifted
-        course = Course(report.desync, report.diagnoses[0], self.waited(), tuple(self._seen_signs))
+        course = Course(
+            desync=report.desync, warning=report.diagnoses[0], waited=self.waited(), signs=tuple(self._seen_signs)
+        )
         report = dataclasses.replace(report, waited=course.waited)
         return Verdict(report, dataclasses.replace(capture, code=evidence.code, course=course))
 
@@ -172,7 +174,13 @@ class Early:
         told, hangs = self._told, verdict.report.outcome is Outcome.HANG
         # a look at a job that goes on is taken for something else than the warning
         warning = told.report.diagnoses[0] if told is not None and hangs else None
-        course = Course(told.report.desync if told else None, warning, self.waited(), tuple(self._seen_signs))
+        course = Course(
+            desync=told.report.desync if told else None,
+            warning=warning,
+            hangs=hangs,
+            waited=self.waited(),
+            signs=tuple(self._seen_signs),
+        )
         code = {**(told.report.code if warning and told else {}), **verdict.capture.code}
         capture = dataclasses.replace(verdict.capture, course=course, code=code)
         return dataclasses.replace(verdict, report=with_course(verdict.report, course, code), capture=capture)

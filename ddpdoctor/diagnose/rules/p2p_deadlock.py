@@ -40,7 +40,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
 from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model.collectives import Kind
+from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
 
@@ -101,7 +101,8 @@ def _issued(facts: Facts, rank: Rank, peer: Rank) -> Counter[Kind] | None:
 
 def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     pair = RankSet.of([wait.rank, found.peer])
-    culprits = RankSet.of([found.peer]) if _others_sent_more(facts, wait, found) else RankSet()
+    skipped = _others_sent_more(facts, wait, found)
+    culprits = RankSet.of([found.peer] if skipped else [wait.rank] if _alone(facts, wait) else [])
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
     return diagnosis(
         P2P_DEADLOCK,
@@ -116,13 +117,13 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
         ),
         why=(
             f"Rank {found.peer} waits in an operation that rank {wait.rank} has to join, and cannot reach its part "
-            f"of this one: the two do not agree on how often they {'exchange' if culprits else 'meet'}."
+            f"of this one: the two do not agree on how often they {'exchange' if skipped else 'meet'}."
         ),
         fix=(
             f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on the "
             "number of micro-batches before, and skip on neither side alone."
         ),
-        locations=facts.locations_of((*pair,)),
+        locations=facts.locations_of((*culprits, *(pair - culprits))),
         evidence=(
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
@@ -139,6 +140,14 @@ def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
         if seen.rank not in (wait.rank, found.peer) and (issued := _issued(facts, seen.rank, wait.rank))
     ]
     return any(count > found.theirs for count in counts)
+
+
+def _alone(facts: Facts, wait: Wait) -> bool:
+    """Whether all other ranks, more than one, wait together in an operation for this one: they have agreed on how often
+    they exchange."""
+    others = [facts.wait(Rank(rank)) for rank in range(facts.evidence.world_size) if rank != wait.rank]
+    together = {(other.group, other.op, other.seq) if other and other.kind in COLLECTIVE else None for other in others}
+    return len(others) > 1 and len(together) == 1 and None not in together
 
 
 def _nth(number: int) -> str:

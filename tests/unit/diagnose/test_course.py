@@ -36,7 +36,8 @@ WARNING = diagnosis(
     why="w",
     fix="f",
 )
-COURSE = Course(DESYNC, WARNING, Waited(0.1, 20.0, 300))
+COURSE = Course(DESYNC, WARNING, waited=Waited(0.1, 20.0, 300))
+AT_HANG = replace(COURSE, hangs=True)
 
 
 @pytest.fixture
@@ -66,12 +67,12 @@ UNDECIDED = diagnosis(
 
 def test_a_hang_that_is_not_decided_has_the_cause_of_the_warning(healthy: Report) -> None:
     hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(UNDECIDED,))
-    told = with_course(hang, COURSE, {})
+    told = with_course(hang, AT_HANG, {})
     (first,) = told.diagnoses
     assert (first.code, first.confidence, first.summary) == ("DD207", Confidence.LIKELY, "s")
     assert (first.culprits, first.waiting) == (UNDECIDED.culprits, UNDECIDED.waiting)
     assert first.culprit_confidence is Confidence.POSSIBLE
-    assert with_course(told, COURSE, {}) == told
+    assert with_course(told, AT_HANG, {}) == told
 
 
 SIGN = EarlySign(
@@ -96,11 +97,19 @@ def test_a_hang_that_is_not_decided_has_the_cause_of_an_early_sign(healthy: Repo
     assert with_course(hang, Course(signs=(others,)), {}).diagnoses == (UNDECIDED,)
 
 
+def test_whoever_had_shifted_is_to_blame_where_the_hang_blames_nobody(healthy: Report) -> None:
+    nobody = replace(UNDECIDED, code="DD218", culprits=RankSet(), waiting=RankSet.of([0, 1, 2]))
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(nobody,))
+    (first,) = with_course(hang, AT_HANG, {}).diagnoses
+    assert (first.code, first.culprits, first.culprit_confidence) == ("DD218", RankSet.of([1]), Confidence.POSSIBLE)
+    assert first.waiting == RankSet.of([0, 2])
+
+
 def test_no_rank_is_to_blame_for_the_order_in_which_threads_stand(healthy: Report) -> None:
     disorder = replace(WARNING, code="DD222", culprits=RankSet())
     cycle = replace(UNDECIDED, code="DD220", waiting=RankSet.of([0, 2]))
     hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(cycle,))
-    (first,) = with_course(hang, replace(COURSE, warning=disorder), {}).diagnoses
+    (first,) = with_course(hang, replace(AT_HANG, warning=disorder), {}).diagnoses
     assert (first.code, first.culprits, first.waiting) == ("DD220", RankSet(), RankSet.of([0, 1, 2]))
 
 
@@ -109,7 +118,7 @@ def test_a_warning_about_others_leaves_a_hang_as_it_is(healthy: Report) -> None:
     decided = replace(WARNING, code="DD203", name="rank-conditional-collective")
     for first in (other, decided):
         hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(first,))
-        assert with_course(hang, COURSE, {}).diagnoses == (first,)
+        assert with_course(hang, AT_HANG, {}).diagnoses == (first,)
 
 
 def test_a_look_taken_for_the_warning_shows_it(healthy: Report) -> None:
@@ -117,8 +126,10 @@ def test_a_look_taken_for_the_warning_shows_it(healthy: Report) -> None:
     assert (told.outcome, told.diagnoses, told.notes) == (Outcome.DESYNC, (WARNING,), (NO_PROOF,))
 
 
-def test_a_warning_never_replaces_a_hang(healthy: Report) -> None:
-    assert with_course(replace(healthy, outcome=Outcome.HANG), COURSE, {}).outcome is Outcome.HANG
+def test_the_one_sample_of_a_warning_is_no_hang_and_a_hang_is_no_warning(healthy: Report) -> None:
+    hang = replace(healthy, outcome=Outcome.HANG)
+    assert with_course(hang, COURSE, {}).outcome is Outcome.DESYNC
+    assert with_course(hang, AT_HANG, {}).outcome is Outcome.HANG
 
 
 def test_without_a_shift_nothing_is_added(healthy: Report) -> None:
