@@ -28,11 +28,11 @@ _LOADER = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION})
 
 
 def left_behind(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
-    """What can have ended the library's loop that the odd ranks have left and the others go on with; empty if it is not
-    known that they have.
+    """What ended the library's loop that the odd ranks have left and the others go on with; empty if it is not known
+    that they have, or what it was.
 
-    That is what the job told it, if it sets a flag that ends the loop; else the loop's own end and the conditions of
-    its jumps, those on flags that nobody sets aside.
+    That is what the job told it, if it sets a flag that ends the loop; else the loop's own end, if only flags that
+    nobody sets lead to its jumps.
     """
     following, now = compared.reference_next, compared.odd_next
     where = library_paths.fork(compared.before, now, following)
@@ -47,9 +47,10 @@ def left_behind(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     told = {p.place: p for one in asked for p in stop_flags.told_by_job(facts, one, leaves=True)}
     if told:
         return tuple(told.values())
+    if not all(stop_flags.flags(facts, site) for site in jumps):
+        return ()
     head = replace(where, line=loop.lineno)
-    end = BranchPoint(_kind(loop), EdgeKind.END, head, facts.statement(head), shown=now.site)
-    return (end, *(replace(one, shown=now.site) for one in asked if not stop_flags.flags(facts, one.site)))
+    return (BranchPoint(_kind(loop), EdgeKind.END, head, facts.statement(head), shown=now.site),)
 
 
 def _line_in(where: Site, step: HistoryStep) -> Site | None:
@@ -100,5 +101,7 @@ def _amid_data(facts: Facts, rank: Rank, batch: HistoryStep) -> bool:
     if count.made == 1:
         return count.delivered > 1
     drawn = [step for step in history.steps if step.kind in _LOADER and step.site == batch.site]
-    in_row = next((number for number, step in enumerate(reversed(drawn)) if step != batch), None)
-    return bool(in_row and count.length) and in_row % count.length != 1
+    in_row = next((number for number, step in enumerate(reversed(drawn)) if step != batch), len(drawn))
+    if not in_row or not count.length or (in_row == len(drawn) and history.truncated):
+        return False
+    return (in_row - 1) % count.length != 0

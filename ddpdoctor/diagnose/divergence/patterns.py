@@ -298,7 +298,7 @@ def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, referenc
 
 
 def _merely_behind(facts: Facts, compared: Comparison) -> bool:
-    """Whether one side's operations so far are the beginning of the other's, and nothing shows that they do not match."""
+    """Whether one side's operations are the beginning of the other's, and nothing shows that they do not match."""
     return compared.diff.behind and not compared.diff.rejoined and not _met_wrongly(facts, compared)
 
 

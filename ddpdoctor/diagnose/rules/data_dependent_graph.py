@@ -120,7 +120,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
             f"{others} {wording.verb(inside, 'waits', 'wait')}"
         ),
         why=(
-            f"{who.capitalize()} ran the same batches, forwards and backwards as {others}, but a part of its model "
+            f"{who.capitalize()} had run the same batches, forwards and backwards as {others}, but a part of its model "
             f"got no gradient, so DDP did not reduce that bucket there. {wording.verb(culprits, 'It is', 'They are')} "
             f"in {wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
             f"{wording.waiting(facts, inside)}."
