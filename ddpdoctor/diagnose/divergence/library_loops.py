@@ -42,6 +42,11 @@ def left_behind(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     loop = _loop_left(facts, where, theirs, ours) if theirs and ours else None
     if loop is None or not all(_amid_data(facts, rank, following) for rank in compared.reference):
         return ()
+    return tuple(replace(point, shown=point.shown or now.site) for point in _ended_by(facts, where, loop))
+
+
+def _ended_by(facts: Facts, where: Site, loop: ast.For) -> tuple[BranchPoint, ...]:
+    """What the job told the loop, in a function of a library; else its end, if it has no jumps but those on flags."""
     jumps = [replace(where, line=line) for line in _conditions(loop)]
     asked = [BranchPoint(BranchKind.CONDITION, EdgeKind.YES, site, facts.statement(site)) for site in jumps]
     told = {p.place: p for one in asked for p in stop_flags.told_by_job(facts, one, leaves=True)}
@@ -50,7 +55,7 @@ def left_behind(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     if not all(stop_flags.flags(facts, site) for site in jumps):
         return ()
     head = replace(where, line=loop.lineno)
-    return (BranchPoint(_kind(loop), EdgeKind.END, head, facts.statement(head), shown=now.site),)
+    return (BranchPoint(_kind(loop), EdgeKind.END, head, facts.statement(head)),)
 
 
 def _line_in(where: Site, step: HistoryStep) -> Site | None:
