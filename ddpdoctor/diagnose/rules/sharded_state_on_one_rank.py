@@ -5,7 +5,7 @@ Only one rank requests the state of a sharded model (FSDP, ZeRO-3): a state dict
 
 ## Why it hangs
 No rank holds the complete parameters. Requesting them is an all_gather of every shard, and the other ranks do not join
-it: they are already in a barrier or in the next step.
+it: they are already in a barrier or in the next step. A checkpoint of shards begins with a barrier of all ranks, too.
 
 ## Example
     if rank == 0:
