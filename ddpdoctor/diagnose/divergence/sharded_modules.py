@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
@@ -32,35 +30,21 @@ _RUNNING = frozenset({"forward", "generate", "__call__"})
 def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
     """The function that gathers a sharded model's state and issued this collective, "" if none is seen.
 
-    Either the odd ranks' stacks contain it, or its name is on the line that made the call. A barrier is such a
-    function's only if the stacks show it in what shards the model: others wait before they write a file, too.
+    Either the odd ranks' stacks contain it, or its name is on the line that made the call.
     """
-    if odd_next.site is None:
+    if odd_next.site is None or operations.family(odd_next.op) not in (*_GATHERING, "broadcast", "all_reduce"):
         return ""
-    if operations.is_barrier(odd_next.op):
-        return next((one.name for one in _in_stacks(facts, odd_next.site, odd) if _is_sharding(one.file)), "")
-    if operations.family(odd_next.op) not in (*_GATHERING, "broadcast", "all_reduce"):
-        return ""
-    line = enclosing.Span(odd_next.site.line, odd_next.site.line, "")
-    called = sorted(enclosing.called_names(facts.program, odd_next.site.file, line) & STATE_FUNCTIONS)
-    return next((one.name for one in _in_stacks(facts, odd_next.site, odd)), next(iter(called), ""))
-
-
-class _StateFunction(NamedTuple):
-    name: str
-    file: str
-
-
-def _in_stacks(facts: Facts, site: Site, ranks: RankSet) -> Iterator[_StateFunction]:
-    """The functions that gather a sharded model's state in the stacks that pass through the line, outermost first."""
-    for rank in ranks:
+    for rank in odd:
         seen = facts.evidence.rank(rank)
         main = frames.main_thread(seen) if seen else None
-        if main and any(frames.same_place(frame, site) for frame in main.frames):
-            for frame in reversed(main.frames):
-                name = frame.function.rpartition(".")[2]
-                if name in STATE_FUNCTIONS and facts.is_library(frame.file):
-                    yield _StateFunction(name, frame.file)
+        if main and any(frames.same_place(frame, odd_next.site) for frame in main.frames):
+            names = [frame.function.rpartition(".")[2] for frame in main.frames if facts.is_library(frame.file)]
+            found = next((name for name in reversed(names) if name in STATE_FUNCTIONS), "")
+            if found:
+                return found
+    line = enclosing.Span(odd_next.site.line, odd_next.site.line, "")
+    called = enclosing.called_names(facts.program, odd_next.site.file, line)
+    return next(iter(sorted(called & STATE_FUNCTIONS)), "")
 
 
 def implicit(facts: Facts, odd_next: HistoryStep) -> bool:

@@ -5,7 +5,7 @@ Only one rank requests the state of a sharded model (FSDP, ZeRO-3): a state dict
 
 ## Why it hangs
 No rank holds the complete parameters. Requesting them is an all_gather of every shard, and the other ranks do not join
-it: they are already in a barrier or in the next step. A checkpoint of shards begins with a barrier of all ranks, too.
+it: they are already in a barrier or in the next step.
 
 ## Example
     if rank == 0:
@@ -30,7 +30,6 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import SHARDED_STATE_ON_ONE_RANK
 from ddpdoctor.diagnose.diagnosis import diagnosis
-from ddpdoctor.diagnose.digest.operations import is_barrier
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
@@ -57,8 +56,6 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     sure = never and divergence.unique and inside and divergence.minority
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    saves = divergence.odd_next is not None and is_barrier(divergence.odd_next.op)
-    does, advice = ("saves", ": each saves its part") if saves else ("gathers", ", and let one rank write the file")
     return diagnosis(
         SHARDED_STATE_ON_ONE_RANK,
         facts.waiting,
@@ -70,10 +67,10 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
             f"{reference} went on to {wording.step(divergence.reference_next)}"
         ),
         why=(
-            f"{function} {does} the shards of all ranks. {odd.capitalize()} {wording.inside(facts, divergence.odd)} "
+            f"{function} gathers the shards of all ranks. {odd.capitalize()} {wording.inside(facts, divergence.odd)} "
             f"for it; {reference} did not reach it and {wording.inside(facts, divergence.reference)}."
         ),
-        fix=f"Call {function} on every rank{advice}.",
+        fix=f"Call {function} on every rank, and let one rank write the file.",
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=(
             wording.parted(divergence.odd_next, divergence.reference_next),
