@@ -104,9 +104,17 @@ def _forwards_since(facts: Facts, rank: Rank) -> tuple[int, int] | None:
     return later.count(EventKind.FORWARD), later.count(EventKind.FORWARD_NO_SYNC)
 
 
+def _perhaps_shifted(facts: Facts, culprits: RankSet, inside: RankSet) -> bool:
+    """Whether a rank that has gone on may have left out a call before, in a part of the histories that is lost: the
+    reduction in which the others wait may then be that of which it had enough.
+    """
+    later = any(_forwards_since(facts, rank) != (0, 0) for rank in culprits)
+    return later and any(history.truncated for rank in (*culprits, *inside) if (history := facts.histories.get(rank)))
+
+
 def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
     proven = all(rank in facts.graph.stuck for rank in (*culprits, *inside))
-    confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
+    confidence = Confidence.CERTAIN if proven and not _perhaps_shifted(facts, culprits, inside) else Confidence.LIKELY
     site = _last_backward(facts, culprits.members[0])
     who, others = wording.ranks(culprits), wording.ranks(inside)
     return diagnosis(

@@ -38,6 +38,13 @@ def test_the_forwards_of_an_evaluation_are_no_others_of_the_step(size: int, odd:
     assert (found.code, found.confidence, found.culprits.members) == ("DD209", Confidence.CERTAIN, (odd,))
 
 
+def test_what_is_lost_of_the_histories_may_have_shifted_the_calls_of_a_rank_that_went_on() -> None:
+    evidence = unused_branch(3, 1, [AT.forward(EVALUATES)])
+    lost = [replace(seen, page=replace(seen.page, events_lost=1)) for seen in evidence.ranks if seen.page]
+    found = first(replace(evidence, ranks=tuple(lost)))
+    assert (found.code, found.confidence, found.culprits.members) == ("DD209", Confidence.LIKELY, (1,))
+
+
 def test_forwards_that_the_history_does_not_show_after_the_backward_may_belong_to_other_steps() -> None:
     evidence = unused_branch(3, 1)
     ranks = list(evidence.ranks)
