@@ -129,17 +129,18 @@ def step_more(case: Case, text: str, who: str, others: str) -> str:
     witness = case.witness
     if text == "nothing more" or any(witness.lost(rank) for rank in (*members(who), *members(others))):
         return ""
-    what, at = text.split(" (by ")[0].rsplit(" at ", 1)
-    kind = _STEPS.get(what, EventKind.CALL)
-    most = max(witness.times(rank, kind, what, place(at)) for rank in members(others))
+    head, _, library = text.rstrip(")").partition(" (by ")
+    what, at = head.rsplit(" at ", 1)
+    by = place(library) if library else None
+    times = {
+        rank: witness.times(rank, _STEPS.get(what, EventKind.CALL), what, place(at), by)
+        for rank in (*members(who), *members(others))
+    }
+    most = max(times[rank] for rank in members(others))
     return _of_each(
         case,
         members(who),
-        lambda rank: (
-            ""
-            if witness.times(rank, kind, what, place(at)) >= most
-            else f"rank {rank} has done less than the others: {text}"
-        ),
+        lambda rank: "" if times[rank] >= most else f"rank {rank} has done less than the others: {text}",
     )
 
 

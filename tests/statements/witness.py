@@ -71,12 +71,17 @@ class Witness:
                 found.extend(filter(None, (event.site, *event.path)) if event.kind in kinds else ())
         return frozenset(map(place_of, found))
 
-    def times(self, rank: int, kind: EventKind, op: str, place: Place) -> int:
-        """How often its history has such an entry: made by the line itself, or else on the way from it."""
+    def times(self, rank: int, kind: EventKind, op: str, place: Place, by: Place | None = None) -> int:
+        """How often its history has such an entry: made by the line itself, or else on the way from it.
+
+        `by`: the library's line that did it for this one, as a framework that trains and evaluates has several.
+        """
         alike = [
             event
             for event in self.events(rank)
-            if event.kind is kind and (kind is not EventKind.CALL or (event.call is not None and event.call.op == op))
+            if event.kind is kind
+            and (kind is not EventKind.CALL or (event.call is not None and event.call.op == op))
+            and (by is None or (bool(event.path) and place_of(event.path[0]) == by))
         ]
         own = sum(event.site is not None and place_of(event.site) == place for event in alike)
         return own or sum(place in {place_of(site) for site in event.path if site} for event in alike)

@@ -13,7 +13,7 @@ from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff, library_paths, turns_told
+from ddpdoctor.diagnose.divergence import control_flow_diff, library_loops, library_paths, turns_told
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
@@ -225,6 +225,8 @@ def _told_by_turns(facts: Facts, divergence: Divergence) -> Divergence:
 
 
 def _points(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
+    if divergence.branch_points:
+        return divergence.branch_points
     if divergence.pattern is Pattern.SKIPPED and (caught := _caught_past(facts, divergence.compared)):
         return caught
     return control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
@@ -267,6 +269,9 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     again = next((seen for seen in (compared, compared.mirrored()) if _once_more(facts, seen)), None)
     if again is not None:
         return Divergence(Pattern.EXTRA_CALL, again, split.unique, cap)
+    for seen in (compared, compared.mirrored()):
+        if not _merely_behind(facts, seen) and (points := library_loops.left_behind(facts, seen)):
+            return Divergence(Pattern.LEFT_LOOP, seen, split.unique, weaker(cap, Confidence.LIKELY), points)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
 
 
@@ -274,8 +279,7 @@ def _once_more(facts: Facts, compared: Comparison) -> bool:
     """Whether the odd ranks entered a branch of the job in which they made a whole step more."""
     if compared.odd_next is None or compared.odd_next.kind is EventKind.CALL or not compared.diff.inserted():
         return False
-    behind = compared.diff.behind and not compared.diff.rejoined and not _met_wrongly(facts, compared)
-    points = () if behind else control_flow_diff.branch_points(facts, compared)
+    points = () if _merely_behind(facts, compared) else control_flow_diff.branch_points(facts, compared)
     return len(points) == 1 and points[0].enters
 
 
@@ -287,7 +291,7 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return known
     if _forwards_alone(facts, odd_next, compared.reference):
         return Pattern.EXTRA_FORWARD
-    behind = diff.behind and not diff.rejoined and not _met_wrongly(facts, compared)
+    behind = _merely_behind(facts, compared)
     if odd_next.kind is not EventKind.CALL or behind:
         return _told(facts, compared, behind=behind)
     if diff.inserted():
@@ -318,6 +322,11 @@ def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, referenc
     if _passed_over(facts, compared, odd_next, reference_next):
         return Pattern.SKIPPED
     return Pattern.ORDER if _dispatched(facts, compared, odd_next, reference_next) else None
+
+
+def _merely_behind(facts: Facts, compared: Comparison) -> bool:
+    """Whether one side's operations are the beginning of the other's, and nothing shows that they do not match."""
+    return compared.diff.behind and not compared.diff.rejoined and not _met_wrongly(facts, compared)
 
 
 def _met_wrongly(facts: Facts, compared: Comparison) -> bool:

@@ -17,8 +17,9 @@ Keep every parameter in the graph (`loss + 0 * sum(p.sum() for p in unused)`), o
 `find_unused_parameters=True`. Better: give every rank samples of every kind.
 
 ## When it is wrong
-It is only reported if the counts of forwards, backwards and no_sync agree on all ranks, and one rank's backward
-returned with fewer reductions than the backward in which the others wait. Collectives of the program's own autograd
+It is only reported if the counts of forwards, backwards and no_sync agreed on all ranks when one rank's backward
+returned, and that with fewer reductions than the backward in which the others wait; forwards that it has made since, as
+in an evaluation, are those of its history. Collectives of the program's own autograd
 functions count as well, and are at most `likely`: the backward may have left one out by a condition of its own.
 
 ## References
@@ -72,25 +73,48 @@ def _returned(facts: Facts, rank: Rank, inside: dict[Rank, Wait]) -> bool:
     if wait is None or mine is None or mine.backward_left != mine.backward_entered:
         return False
     theirs = [counters for other in inside if (counters := facts.counters(other))]
+    since = _forwards_since(facts, rank)
     return (
         len(theirs) == len(inside)
-        and all(_same_work(mine, other) and other.backward_left == mine.backward_left - 1 for other in theirs)
+        and since is not None
+        and all(_same_work(mine, since, other) and other.backward_left == mine.backward_left - 1 for other in theirs)
         and all(other.group == wait.group and other.seq == wait.seq for other in inside.values())
         and any(other in wait.mismatched for other in inside)
     )
 
 
-def _same_work(left: Counters, right: Counters) -> bool:
-    return (left.forwards, left.forwards_no_sync, left.backward_entered) == (
-        right.forwards,
-        right.forwards_no_sync,
-        right.backward_entered,
-    )
+def _same_work(returned: Counters, since: tuple[int, int], inside: Counters) -> bool:
+    """Whether both had done the same when the one's backward returned; it has made the forwards `since` later."""
+    synchronised, unsynchronised = since
+    return (
+        returned.forwards - synchronised,
+        returned.forwards_no_sync - unsynchronised,
+        returned.backward_entered,
+    ) == (inside.forwards, inside.forwards_no_sync, inside.backward_entered)
+
+
+def _forwards_since(facts: Facts, rank: Rank) -> tuple[int, int] | None:
+    """The forwards after the rank's last backward, those under no_sync apart: an evaluation, or the next step. None if
+    its history does not show the backward.
+    """
+    kinds = [step.kind for step in facts.histories[rank].steps] if rank in facts.histories else []
+    if EventKind.BACKWARD not in kinds:
+        return None
+    later = kinds[::-1][: kinds[::-1].index(EventKind.BACKWARD)]
+    return later.count(EventKind.FORWARD), later.count(EventKind.FORWARD_NO_SYNC)
+
+
+def _perhaps_shifted(facts: Facts, culprits: RankSet, inside: RankSet) -> bool:
+    """Whether a rank that has gone on may have left out a call before, in a part of the histories that is lost: the
+    reduction in which the others wait may then be that of which it had enough.
+    """
+    later = any(_forwards_since(facts, rank) != (0, 0) for rank in culprits)
+    return later and any(history.truncated for rank in (*culprits, *inside) if (history := facts.histories.get(rank)))
 
 
 def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
     proven = all(rank in facts.graph.stuck for rank in (*culprits, *inside))
-    confidence = Confidence.CERTAIN if proven else Confidence.LIKELY
+    confidence = Confidence.CERTAIN if proven and not _perhaps_shifted(facts, culprits, inside) else Confidence.LIKELY
     site = _last_backward(facts, culprits.members[0])
     who, others = wording.ranks(culprits), wording.ranks(inside)
     return diagnosis(
@@ -104,7 +128,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
             f"{others} {wording.verb(inside, 'waits', 'wait')}"
         ),
         why=(
-            f"{who.capitalize()} ran the same batches, forwards and backwards as {others}, but a part of its model "
+            f"{who.capitalize()} had run the same batches, forwards and backwards as {others}, but a part of its model "
             f"got no gradient, so DDP did not reduce that bucket there. {wording.verb(culprits, 'It is', 'They are')} "
             f"in {wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
             f"{wording.waiting(facts, inside)}."

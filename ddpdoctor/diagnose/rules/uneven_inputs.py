@@ -23,7 +23,8 @@ collectives.
 It is never a guess: it requires the rank's own StopIteration where the other ranks received another batch. A loop over
 a generator leaves no such record. There it is `likely` if the end of the loop is its only exit in the source and either
 no turn can pass without a trace, or the loop's counter shows that the rank took exactly one turn fewer than the others
-have begun; otherwise the diagnosis is DD299.
+have begun; otherwise the diagnosis is DD299. Of a framework's loop it is `possible`: the others are amid their data,
+the rank is behind the loop, and the job sets no flag that ends it.
 
 ## References
 https://github.com/pytorch/pytorch/issues/33148 https://github.com/pytorch/pytorch/issues/38174

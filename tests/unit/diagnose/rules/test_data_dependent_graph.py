@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.stories import AT, among
 from tests.unit.diagnose.verdicts import everywhere, first
+
+#: a line behind the loop of the program
+EVALUATES = 21
 
 
 @everywhere
@@ -27,8 +31,32 @@ def test_unused_branch(size: int, odd: int) -> None:
     assert all(diagnosis.confidence is not Confidence.CERTAIN for diagnosis in report.diagnoses)
 
 
-def unused_branch(size: int, odd: int) -> Evidence:
-    evidence = among(size, odd, lambda: stories.after_loop([*stories.epoch(4), AT.stop(stories.LOOP)]))
+@everywhere
+def test_the_forwards_of_an_evaluation_are_no_others_of_the_step(size: int, odd: int) -> None:
+    evaluated = [AT.forward(EVALUATES)] * 3
+    found = first(unused_branch(size, odd, evaluated))
+    assert (found.code, found.confidence, found.culprits.members) == ("DD209", Confidence.CERTAIN, (odd,))
+
+
+def test_what_is_lost_of_the_histories_may_have_shifted_the_calls_of_a_rank_that_went_on() -> None:
+    evidence = unused_branch(3, 1, [AT.forward(EVALUATES)])
+    lost = [replace(seen, page=replace(seen.page, events_lost=1)) for seen in evidence.ranks if seen.page]
+    found = first(replace(evidence, ranks=tuple(lost)))
+    assert (found.code, found.confidence, found.culprits.members) == ("DD209", Confidence.LIKELY, (1,))
+
+
+def test_forwards_that_the_history_does_not_show_after_the_backward_may_belong_to_other_steps() -> None:
+    evidence = unused_branch(3, 1)
+    ranks = list(evidence.ranks)
+    assert ranks[1].page is not None
+    counters = replace(ranks[1].page.counters, forwards=ranks[1].page.counters.forwards + 3)
+    ranks[1] = replace(ranks[1], page=replace(ranks[1].page, counters=counters))
+    assert examine(replace(evidence, ranks=tuple(ranks))).diagnoses[0].code != "DD209"
+
+
+def unused_branch(size: int, odd: int, later: Sequence[Act] = ()) -> Evidence:
+    """The odd rank goes on after its last backward, with `later` before the call behind the loop."""
+    evidence = among(size, odd, lambda: stories.after_loop([*stories.epoch(4), AT.stop(stories.LOOP), *later]))
     ranks = []
     for seen in evidence.ranks:
         assert seen.page is not None

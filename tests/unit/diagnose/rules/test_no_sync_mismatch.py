@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.diagnosis import Confidence
-from ddpdoctor.model.progress import Counters
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.progress import Counters, LoaderCount
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.stories import among
 from tests.unit.diagnose.verdicts import everywhere, first, verdict
 
@@ -93,3 +94,53 @@ def test_windows_that_end_at_other_micro_batches_are_counted(synchronised: int, 
     if code == "DD217":
         assert (found.confidence, found.culprits.members) == (Confidence.LIKELY, (1,))
         assert found.locations[0].line == 3
+
+
+COUNTED = """\
+def main():
+    for batch in loader:
+        enough = full(batch)
+        with nullcontext() if enough else model.no_sync():
+            loss = model(batch)
+            loss.backward()
+    dist.all_gather(found, loss)
+"""
+
+
+def _out_of_step(delivered: int = 24, later: Sequence[Act] = ()) -> Diagnosis:
+    """24 batches in windows of four; rank 1's third has five. The loader draws one batch ahead, as Accelerate's does.
+
+    `delivered`: what the others' loader counted; `later`: what rank 1 did after its epoch.
+    """
+    at = At(function="main")
+
+    def epoch(ends: set[int]) -> list[Act]:
+        forwards = [at.forward(5) if number in ends else at.forward_no_sync(5) for number in range(1, 25)]
+        acts = [act for forward in forwards for act in (at.next(2), forward, at.backward(6))]
+        return [at.next(2), *acts[:-3], at.stop(2), *acts[-2:]]
+
+    usual = Doing(epoch({4, 8, 12, 16, 20, 24}))
+    odd = Doing([*epoch({4, 8, 13, 17, 21}), *later, at.all("all_gather", 7)])
+    evidence = job([usual, odd, usual], code={at.file: COUNTED})
+    counters = [Counters((LoaderCount(at.line(2), delivered, 1),), 6, 18, 24, 23)] * 3
+    counters[1] = Counters((LoaderCount(at.line(2), 24, 1),), 5, 19, 24, 24)
+    ranks = tuple(
+        replace(seen, page=replace(seen.page, counters=counters[seen.rank])) for seen in evidence.ranks if seen.page
+    )
+    return examine(replace(evidence, ranks=ranks)).diagnoses[0]
+
+
+def test_a_window_out_of_step_is_no_end_of_the_data() -> None:
+    """Its last batches pair with earlier ones of the others, so that its data seem to end first: the counts tell."""
+    found = _out_of_step()
+    assert (found.code, found.culprits.members, found.confidence) == ("DD217", (1,), Confidence.LIKELY)
+    assert found.locations[0].line == 4
+
+
+def test_more_batches_than_the_odd_ranks_are_an_end_of_the_data() -> None:
+    assert _out_of_step(delivered=25).code != "DD217"
+
+
+def test_batches_of_another_epoch_are_none_of_this_one() -> None:
+    at = At(function="main")
+    assert _out_of_step(later=[at.next(2), at.forward_no_sync(5), at.backward(6)]).code != "DD217"

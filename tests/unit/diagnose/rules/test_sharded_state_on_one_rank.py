@@ -49,3 +49,15 @@ def test_without_the_source_and_stacks_nobody_can_say_so() -> None:
     report = examine(replace(evidence, code={}))
     assert "DD204" not in [d.code for d in report.diagnoses]
     assert all(d.confidence is not Confidence.CERTAIN for d in report.diagnoses)
+
+
+def test_the_barrier_with_which_deepspeeds_checkpoints_begin_gathers_nothing() -> None:
+    library = At("/env/lib/python3.11/site-packages/deepspeed/runtime/engine.py")
+    user = AT.line(3, "keep")
+    barrier = AT.all("barrier", 3)
+    met = replace(barrier, site=user, path=(library.line(50, "barrier"), library.line(90, "save_checkpoint"), user))
+    steps = [act for _ in range(3) for act in AT.step(20)]
+    saves, waits = Doing([*steps, met]), Doing([*steps, *AT.step(20)[:3]])
+    code = {AT.file: PROGRAM.format(call="engine.save_checkpoint").replace("    dist.barrier()\n", "")}
+    found = examine(job([saves, waits, waits], code=code)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD203", (0,), 3)
