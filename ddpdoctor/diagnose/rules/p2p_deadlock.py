@@ -123,7 +123,7 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
             f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on the "
             "number of micro-batches before, and skip on neither side alone."
         ),
-        locations=facts.locations_of((*culprits, *(pair - culprits))),
+        locations=(*facts.locations_of(culprits), *facts.locations_of(pair - culprits)),
         evidence=(
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.divergence.loop_turns import is_a_turn_behind
+from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import Evidence
 from tests.statements.check import check
@@ -327,3 +330,48 @@ def test_a_loop_that_has_equally_many_turns_everywhere_was_not_shorter() -> None
 def test_a_generator_that_may_give_fewer_leaves_it_open(old: str, new: str) -> None:
     assert equal(EQUAL.replace(old, new)).code in ("DD299", "DD201")
     assert equal(EQUAL.replace(old, new)).code != "DD207"
+
+
+BEST = """\
+def train(parts):
+    for epoch in range(9):
+        for batch in parts:
+            loss = model(batch)
+            loss.backward()
+            optimizer.step()
+        score = validated(model)
+        if score < best[0]:
+            best[0] = score
+            dist.barrier()
+"""
+
+
+def kept_the_best(behind: int, ahead: int, program: str = BEST) -> Evidence:
+    """Ranks 0 and 2 in the barrier after the loop over batches, rank 1 in that loop again."""
+    equal = [act for _ in range(3) for act in turn(4)]
+    waiting = Doing([*equal, AT.all("barrier", 10)], callers=(MAIN,), counts={"epoch": behind})
+    gone_on = Doing([*equal, *turn(4)[:2]], callers=(MAIN,), counts={"epoch": ahead})
+    return job([gone_on if rank == ODD else waiting for rank in range(3)], code={AT.file: program})
+
+
+def test_a_rank_that_is_a_turn_of_the_outer_loop_ahead_has_passed_the_call_over() -> None:
+    """The end of the inner loop is no difference then: the rank ahead has ended it as well."""
+    found = said(kept_the_best(2, 3))
+    assert (found.code, found.confidence, found.culprits.members) == ("DD206", Confidence.LIKELY, ODD_PLACE)
+    assert found.locations[0].source == "if score < best[0]:"
+
+
+def test_under_a_condition_on_the_rank_it_is_a_collective_under_that() -> None:
+    found = said(kept_the_best(2, 3, BEST.replace("score < best[0]", "dist.get_rank() != 1")))
+    assert (found.code, found.culprits.members) == ("DD203", ODD_PLACE)
+
+
+@pytest.mark.parametrize(("behind", "ahead", "passed"), [(2, 3, True), (2, 2, False), (2, 4, False), (3, 2, False)])
+def test_only_the_next_turn_of_the_outer_loop_shows_that_a_call_was_passed_over(
+    behind: int, ahead: int, *, passed: bool
+) -> None:
+    facts = digest(kept_the_best(behind, ahead))
+    (found,) = divergences(facts)
+    compared = found.compared if 0 in found.odd else found.compared.mirrored()
+    assert is_a_turn_behind(facts, compared) is passed
+    assert not is_a_turn_behind(facts, compared.mirrored())

@@ -44,6 +44,15 @@ def test_one_micro_batch_more_than_the_peer_sends() -> None:
     assert "rank 1 receives for the 3rd time from rank 0, which has sent 2 times" in found.summary
 
 
+def test_whoever_exchanges_once_more_than_all_others_agree_on() -> None:
+    both = [sent(1), AT.recv(5, 1)]
+    usual = Doing([*both, *both, AT.all("barrier", 12)])
+    # GIVEN a strip between two others that alone goes on with its exchange
+    own = [sent(0), AT.recv(5, 0), sent(2), AT.recv(5, 2)]
+    found = examine(job([usual, Doing([*own, *own, AT.recv(5, 0)]), usual])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD218", (1,), 5)
+
+
 def test_worker_that_sent_less_than_the_others_in_its_part() -> None:
     served = [AT.recv(4, 1), AT.recv(4, 2)]
     ranks = [
