@@ -132,14 +132,15 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
 
 
 def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
-    """Another rank in the same role has answered this one more often: then the peer has skipped one."""
+    """All others that ever answered this one have done so as often as it asks: in the same role the peer has skipped
+    one. Where ranks exchange with partners of chance their numbers differ, and say nothing."""
     counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
     counts = [
         issued[counterpart]
         for seen in facts.evidence.ranks
         if seen.rank not in (wait.rank, found.peer) and (issued := _issued(facts, seen.rank, wait.rank))
     ]
-    return any(count > found.theirs for count in counts)
+    return any(counts) and all(count == found.ours for count in counts if count)
 
 
 def _alone(facts: Facts, wait: Wait) -> bool:
