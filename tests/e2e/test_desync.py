@@ -6,22 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.desyncs.training import SILENT
 from tests.e2e.job import STARTUP, Run, forked, watch
 
 PROGRAM = Path(__file__).parent / "desyncs" / "training.py"
-FAULTS = SILENT
+FAULTS = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
+#: lines of `epochs`: the loop, and where rank 1 leaves it
+_LINES = PROGRAM.read_text().splitlines()
+BREAK = _LINES.index("                break") + 1
+LOOP = next(n for n in range(BREAK, 0, -1) if _LINES[n - 1].endswith("in enumerate(loader):"))
 #: told on every run of the tests; the others with `make test-slow`
 SHOWN = ("skip",)
 #: seconds from the first shifted visit to the warning: seven visits and a reading, on a machine that does more
 WITHIN = 3.0
 
 
-def run(kind: str, ranks: int, folder: Path) -> Run:
+def run(kind: str, ranks: int, folder: Path, action: str = "stop") -> Run:
     return watch(
         forked(PROGRAM, ranks, "--kind", kind),
         folder,
-        *("--on-desync", "stop"),
+        *("--on-desync", action),
         timeout=STARTUP + 60,
         until=lambda report: report["outcome"] == "hang",
     )
@@ -50,13 +53,15 @@ def test_threads_that_change_places_on_a_group_are_told(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_rank_that_begins_its_loop_anew_is_told_before_the_hang_and_with_it(tmp_path: Path) -> None:
     """The hang itself shows neither the step nor the line any more."""
-    told = watch(forked(PROGRAM, 3, "--kind", "left"), tmp_path, timeout=STARTUP + 60)
+    told = run("left", 3, tmp_path, "report")
     warning, hang = told.reports[0], told.reports[-1]
     for report in (warning, hang):
         first = report["diagnoses"][0]
-        assert (first["code"], first["culprits"], first["locations"][0]["line"]) == ("DD206", [1], 81), told.explain()
+        assert (first["code"], first["culprits"], first["locations"][0]["line"]) == ("DD206", [1], BREAK), (
+            told.explain()
+        )
     assert (warning["outcome"], hang["outcome"]) == ("desync", "hang"), told.explain()
-    assert any("rank 1 left the loop over the loader at training.py:79" in note for note in hang["notes"])
+    assert any(f"rank 1 left the loop over the loader at training.py:{LOOP}" in note for note in hang["notes"])
 
 
 @pytest.mark.parametrize("kind", [pytest.param("shorter", marks=[pytest.mark.slow]), "cut"])
@@ -65,7 +70,7 @@ def test_lengths_that_differ_are_a_hint(kind: str, tmp_path: Path) -> None:
     told = run(kind, 3, tmp_path)
     assert [report["outcome"] for report in told.reports] == ["healthy" if kind == "cut" else "hang"], told.explain()
     (sign,) = (note for note in told.report["notes"] if note.startswith("early sign"))
-    assert "training.py:79 has 140 batches on rank 1, 150 batches on ranks 0,2" in sign, told.explain()
+    assert f"training.py:{LOOP} has 140 batches on rank 1, 150 batches on ranks 0,2" in sign, told.explain()
 
 
 def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> None:

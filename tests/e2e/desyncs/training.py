@@ -20,8 +20,10 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 #: the step in which it happens, and the seconds of a step
 WRONG, PAUSE = 30, 0.03
-SILENT = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
-KINDS = ("none", "replaced", *SILENT, "threads", "threads-by-turns", "shorter", "cut", "left", "joined")
+KINDS = (
+    *("none", "replaced", "skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model"),
+    *("threads", "threads-by-turns", "shorter", "cut", "left", "joined"),
+)
 #: steps of a training with two threads
 STEPS = 150
 
