@@ -24,7 +24,7 @@ from ddpdoctor.model.progress import (
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
-from ddpdoctor.probe.page import IDENTITY_BYTES, PEEK_BYTES, PENDING_BYTES, RawCall, peek, read_file
+from ddpdoctor.probe.page import IDENTITY_BYTES, PEEK_BYTES, PENDING_BYTES, RawCall, RawLoader, peek, read_file
 
 __all__ = [
     "IDENTITY_BYTES",
@@ -101,9 +101,7 @@ def decode_page(data: bytes) -> Page:
         moved=raw.moved,
         revision=raw.revision,
         counters=Counters(
-            loaders=tuple(
-                LoaderCount(Site(*one.site), one.delivered, one.stops, one.made, one.length) for one in raw.loaders
-            ),
+            loaders=tuple(map(loader_count, raw.loaders)),
             forwards=forwards,
             forwards_no_sync=no_sync,
             backward_entered=entered,
@@ -125,6 +123,11 @@ def decode_page(data: bytes) -> Page:
         own_packages=_texts(identity.get("own_packages")),
         stacks=noted_stacks.decode(raw.stacks, seen=raw.heartbeat),
     )
+
+
+def loader_count(raw: RawLoader) -> LoaderCount:
+    """What the data iterators of one place did."""
+    return LoaderCount(Site(*raw.site), raw.delivered, raw.stops, raw.made, raw.length)
 
 
 def _call(raw: RawCall) -> Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import (
     GROUP_ORDER_CYCLE,
     LOCAL_STOP_DECISION,
@@ -30,10 +31,7 @@ _FIXES = {
         "Give every rank the same number of batches: filter before the data are split and use "
         "DistributedSampler(drop_last=True), or all_reduce each step whether any rank has run out, and stop together.",
     ),
-    LOCAL_STOP_DECISION.code: (
-        LOCAL_STOP_DECISION,
-        "Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
-    ),
+    LOCAL_STOP_DECISION.code: (LOCAL_STOP_DECISION, wording.DECIDE_TOGETHER),
 }
 
 
@@ -58,11 +56,11 @@ def _one_story(report: Report, warning: Diagnosis | None, code: Mapping[str, Sou
     """Where the look at a hang does not decide, the warning's cause, if nothing speaks against it: the steps in which
     the ranks parted may be long gone from their histories. And where threads had changed places, no rank is to blame
     for the order in which they then stand."""
-    first = _undecided(report)
     if warning is not None and warning.code == THREADS_SHARE_GROUP.code:
         report = replace(report, diagnoses=tuple(map(_without_blame, report.diagnoses)))
     elif warning is not None:
         report = replace(report, diagnoses=tuple(_blamed(one, warning) for one in report.diagnoses))
+    first = _undecided(report)
     if first is None or warning is None or UNDECIDED.code == warning.code or not _same(warning.culprits, first):
         return report
     told = replace(warning, culprits=first.culprits, culprit_confidence=first.culprit_confidence, waiting=first.waiting)

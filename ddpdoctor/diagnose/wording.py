@@ -12,6 +12,9 @@ from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
+#: what helps where each rank decides by itself
+DECIDE_TOGETHER = "Decide together: all_reduce the flag or the metric, and let every rank act on the result."
+
 
 def ranks(members: RankSet) -> str:
     """`rank 1`, `ranks 0,2-3`."""

@@ -30,6 +30,8 @@ from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, N
 _TAKES = re.compile(r"\b(iter|next)\(")
 #: what makes such a context: of torch, of DistributedDataParallel, of Accelerate
 _JOINS = re.compile(r"\bJoin\(|\.join\(\)|\bjoin_uneven_inputs\(")
+#: what recorders that agree show
+CONFIRMED = "operations and sizes agree at every number, as the recorders show"
 #: collectives at equal numbers that recorders must agree on
 AGREED = 8
 #: what helps against any of them
@@ -95,7 +97,7 @@ def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]
     kind, site, _ = names.sites[found.shift.spot[0]]
     if kind != NEXT:
         return False
-    text = line_of(site, code)
+    text = _line(site, code)
     return not text or _TAKES.search(text) is not None
 
 
@@ -103,7 +105,7 @@ def is_under_join(names: Names, code: Mapping[str, SourceFile]) -> bool:
     """Whether ranks have made collectives where a `with` statement of torch's Join ends: a rank without data shadows
     those of the others from there, as many as a step really has, so its number says nothing."""
     calls = {site for kind, site, _ in names.sites if kind == CALL and site is not None}
-    ends = (site for site in calls if line_of(site, code).lstrip().startswith(("with ", "async with ")))
+    ends = (site for site in calls if _line(site, code).lstrip().startswith(("with ", "async with ")))
     return any(_JOINS.search(code[site.file].text) for site in ends)
 
 
@@ -135,7 +137,7 @@ class Circumstances:
 def report(found: Found, names: Names, seen: Circumstances) -> Report:
     """The warning."""
     rule, said, site = _parting(found, names)
-    location = _location(found, site, seen.code)
+    location = located(found.shifted, site, seen.code)
     if seen.cause is not None:
         rule, location = seen.cause.rule, seen.cause.locations[0]
     sure = seen.confirmed and found.shift.majority and rule is not codes.UNDECIDED
@@ -146,23 +148,29 @@ def report(found: Found, names: Names, seen: Circumstances) -> Report:
         group=found.group,
         shift=found.shift.by[0][1],
         counted=found.shift.counted.value,
-        seen_at=_location(found, place, seen.code),
+        seen_at=located(found.shifted, place, seen.code),
         visit=found.shift.visit,
         since=found.shift.since - seen.started,
         parting=said,
         location=location,
         code=rule.code,
     )
+    return as_report(desync, _diagnosis(found, rule, desync, seen, sure=sure), seen)
+
+
+def as_report(desync: Desync, told: Diagnosis, seen: Circumstances) -> Report:
+    """The report of a warning: all ranks move, and nothing else is claimed."""
+    files = {place.file for place in told.locations}
     return Report(
         outcome=Outcome.DESYNC,
         deadlock=Deadlock.NO,
-        diagnoses=(_diagnosis(found, rule, desync, seen, sure=sure),),
-        ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in found.members),
+        diagnoses=(told,),
+        ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in desync.members),
         groups=(),
         stacks=(),
         gaps=(),
         timeline=Timeline(None, desync.since, seen.now - seen.started),
-        code={file: text for file, text in seen.code.items() if location and file == location.file},
+        code={file: text for file, text in seen.code.items() if file in files},
         notes=(NO_PROOF,),
         desync=desync,
     )
@@ -175,7 +183,7 @@ def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *,
         f"{abs(desync.shift)}"
     ]
     if seen.confirmed:
-        facts.append("operations and sizes agree at every number, as the recorders show")
+        facts.append(CONFIRMED)
     own = (desync.location,) if desync.location else ()
     return diagnosis(
         rule,
@@ -248,13 +256,14 @@ def _why(found: Found, shift: int) -> str:
     )
 
 
-def _location(found: Found, site: Site | None, code: Mapping[str, SourceFile]) -> Location | None:
+def located(ranks: RankSet, site: Site | None, code: Mapping[str, SourceFile]) -> Location | None:
+    """Where these ranks are, with the line's text; None for no place."""
     if site is None:
         return None
-    return Location(found.shifted, site.file, site.line, site.function, line_of(site, code).strip())
+    return Location(ranks, site.file, site.line, site.function, _line(site, code).strip())
 
 
-def line_of(site: Site | None, code: Mapping[str, SourceFile]) -> str:
+def _line(site: Site | None, code: Mapping[str, SourceFile]) -> str:
     """The text of a line, "" if it is not known."""
     text = code.get(site.file) if site else None
     if site is None or text is None:

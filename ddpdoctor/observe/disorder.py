@@ -7,18 +7,15 @@ determines.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import THREADS_SHARE_GROUP
-from ddpdoctor.diagnose.course import NO_PROOF
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.model.desync import Desync
-from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
-from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.ranks import RankSet
-from ddpdoctor.model.report import RankStatus, Report, Timeline
-from ddpdoctor.observe.desync import Circumstances, line_of
+from ddpdoctor.model.report import Report
+from ddpdoctor.observe.desync import CONFIRMED, Circumstances, as_report, located
 from ddpdoctor.observe.stream import BACKWARD, Names
 from ddpdoctor.observe.thread_orders import Crossing, Turn
 
@@ -35,7 +32,7 @@ def report(crossing: Crossing, names: Names, seen: Circumstances) -> Report:
     group = names.known[crossing.group]
     members = RankSet(group.members)
     sides = _sides(crossing)
-    locations = tuple(_location(ranks, turn, names, seen.code) for turn, ranks in sides)
+    locations = (located(ranks, names.sites[turn.place][1], seen.code) for turn, ranks in sides)
     shown = tuple(location for location in locations if location is not None)
     desync = Desync(
         culprits=RankSet(),
@@ -50,20 +47,7 @@ def report(crossing: Crossing, names: Names, seen: Circumstances) -> Report:
         code=THREADS_SHARE_GROUP.code,
         counted=ORDER,
     )
-    files = {location.file for location in shown}
-    return Report(
-        outcome=Outcome.DESYNC,
-        deadlock=Deadlock.NO,
-        diagnoses=(_diagnosis(crossing, desync, shown, confirmed=seen.confirmed),),
-        ranks=tuple(RankStatus(rank, "working", "goes on", None, -1) for rank in members),
-        groups=(),
-        stacks=(),
-        gaps=(),
-        timeline=Timeline(None, desync.since, seen.now - seen.started),
-        code={file: text for file, text in seen.code.items() if file in files},
-        notes=(NO_PROOF,),
-        desync=desync,
-    )
+    return as_report(desync, _diagnosis(crossing, desync, shown, confirmed=seen.confirmed), seen)
 
 
 def _sides(crossing: Crossing) -> list[tuple[Turn, RankSet]]:
@@ -82,7 +66,7 @@ def _diagnosis(crossing: Crossing, desync: Desync, locations: tuple[Location, ..
         f"first of them number {crossing.number}"
     ]
     if confirmed:
-        facts.append("operations and sizes agree at every number, as the recorders show")
+        facts.append(CONFIRMED)
     return diagnosis(
         THREADS_SHARE_GROUP,
         RankSet(),
@@ -103,10 +87,3 @@ def _does(turn: Turn, names: Names) -> str:
     what = "reduced gradients" if code == BACKWARD else f"called {op}"
     where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site else ""
     return f"{what}{where} in {'the main' if turn.main else 'another'} thread"
-
-
-def _location(ranks: RankSet, turn: Turn, names: Names, code: Mapping[str, SourceFile]) -> Location | None:
-    site = names.sites[turn.place][1]
-    if site is None:
-        return None
-    return Location(ranks, site.file, site.line, site.function, line_of(site, code).strip())

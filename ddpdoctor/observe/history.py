@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ddpdoctor.collect import procfs
+from ddpdoctor.collect.page import loader_count
 from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.early_signs import Reading, Standing
 from ddpdoctor.observe.seats import LivePages
@@ -93,10 +93,7 @@ class History:
         for worker in workers:
             if worker.pid in ranks and worker.role is Role.RANK:
                 with contextlib.suppress(OSError, ValueError):
-                    rows = self._pages.of(worker).loaders()
-                    found[ranks[worker.pid]] = tuple(
-                        LoaderCount(Site(*row.site), row.delivered, row.stops, row.made, row.length) for row in rows
-                    )
+                    found[ranks[worker.pid]] = tuple(map(loader_count, self._pages.of(worker).loaders()))
         return found
 
     def _newest(self, workers: Iterable[Worker]) -> dict[int, Worker]:

@@ -107,7 +107,7 @@ DIAGNOSE = {
     "rules": "blocked codes conditions diagnosis digest divergence facts offline wording",
     "rule": "codes facts",
     "registry": "codes rule rules",
-    "course": "codes diagnosis",
+    "course": "codes diagnosis wording",
     "shift_cause": "codes digest divergence facts registry",
     "engine": "codes conditions course digest facts offline registry rule wording",
 }

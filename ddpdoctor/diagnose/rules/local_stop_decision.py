@@ -80,7 +80,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
             f"{odd.capitalize()} {wording.now(facts, divergence.odd)}; {reference}, not on a path to it, "
             f"{wording.now(facts, divergence.reference)}. {_reason(start)}"
         ),
-        fix="Decide together: all_reduce the flag or the metric, and let every rank act on the result.",
+        fix=wording.DECIDE_TOGETHER,
         locations=(
             *((facts.location(divergence.culprits, start.site),) if start else ()),
             facts.location(divergence.culprits, first),

@@ -57,7 +57,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 class _Awaited:
     """What a rank waits for from a child that cannot write."""
 
-    #: "its exit", "its answer"
+    #: "exit", "answer"
     what: str
     #: the pipe that is full, as readers see it
     pipe: str

@@ -97,6 +97,14 @@ def test_a_hang_that_is_not_decided_has_the_cause_of_an_early_sign(healthy: Repo
     assert with_course(hang, Course(signs=(others,)), {}).diagnoses == (UNDECIDED,)
 
 
+def test_a_hang_that_blames_nobody_and_decides_nothing_has_the_whole_story(healthy: Report) -> None:
+    nobody = replace(UNDECIDED, culprits=RankSet(), waiting=RankSet.of([0, 1, 2]))
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(nobody,))
+    (first,) = with_course(hang, AT_HANG, {}).diagnoses
+    assert (first.code, first.culprits, first.waiting) == ("DD207", RankSet.of([1]), RankSet.of([0, 2]))
+    assert first.culprit_confidence is Confidence.POSSIBLE
+
+
 def test_whoever_had_shifted_is_to_blame_where_the_hang_blames_nobody(healthy: Report) -> None:
     nobody = replace(UNDECIDED, code="DD218", culprits=RankSet(), waiting=RankSet.of([0, 1, 2]))
     hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(nobody,))
