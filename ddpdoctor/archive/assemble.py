@@ -27,7 +27,7 @@ from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source, Timing
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
-from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
+from ddpdoctor.model.ranks import MOST_RANKS, Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import Stacks, StackSource
 from ddpdoctor.probe.redact import redacted
 
@@ -41,14 +41,12 @@ _BEST_FIRST = (
     StackSource.FAULTHANDLER,
     StackSource.TRACEBACK,
 )
-#: upper bound on rank numbers: a larger number in a log is damage or a process id
-_MOST_RANKS = 1 << 17
 
 
 def assemble(fragments: Sequence[Fragment], gaps: Sequence[Gap] = ()) -> Evidence:
     """Join all fragments by rank. The Evidence has no ranks if no fragment could be assigned to one."""
     assignment = assign_ranks(
-        [fragment for fragment in fragments if fragment.rank is None or fragment.rank < _MOST_RANKS]
+        [fragment for fragment in fragments if fragment.rank is None or fragment.rank < MOST_RANKS]
     )
     by_rank = without_aftereffects(assignment.by_rank)
     world = world_size(assignment)
@@ -84,8 +82,8 @@ def world_size(assignment: RankAssignment) -> int:
     sizes += [fragment.world_size for fragment in assignment.unassigned if fragment.world_size]
     sizes += [rank + 1 for rank in assignment.by_rank]
     missing = [fragment.payload for of_rank in assignment.by_rank.values() for fragment in of_rank]
-    sizes += [rank + 1 for one in missing if isinstance(one, MissingPeers) for rank in one.named if rank < _MOST_RANKS]
-    return min(max(sizes, default=0), _MOST_RANKS)
+    sizes += [rank + 1 for one in missing if isinstance(one, MissingPeers) for rank in one.named if rank < MOST_RANKS]
+    return min(max(sizes, default=0), MOST_RANKS)
 
 
 def _size_known(assignment: RankAssignment) -> bool:

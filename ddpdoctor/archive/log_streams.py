@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ddpdoctor.archive.log_wrappers import unwrap
-from ddpdoctor.model.ranks import Rank
+from ddpdoctor.model.ranks import MOST_RANKS, Rank
 
 #: how far into a line a prefix may start, after time stamps, pod names and other tools' prefixes
 _REACH = 96
@@ -15,8 +15,6 @@ _MOST_LINE = 4096
 #: share of lines that must begin with a number and a colon to be recognised as `srun --label`
 _LABELLED = 0.9
 _LOOKED_AT = 200
-#: upper bound on rank numbers: a larger number is a process id or a time
-_MOST_RANKS = 1 << 17
 
 #: `[rank3]:`, written by torch 2.2 and later before its own lines and before tracebacks
 _RANK = re.compile(r"\[rank(\d{1,7})\]:[ ]?")
@@ -61,7 +59,7 @@ def split(text: str) -> tuple[LogStream, ...]:
 def _prefix(line: str, labelled: bool) -> tuple[Rank | None, int | None, str]:
     if "[" in line[:_REACH]:
         found = _RANK.search(line, 0, _REACH) or _MPI.search(line, 0, _REACH)
-        if found and int(found[1]) < _MOST_RANKS:
+        if found and int(found[1]) < MOST_RANKS:
             rest = line[found.end() :]
             # torch's own prefix may follow the launcher's
             again = _RANK.match(rest)
@@ -78,6 +76,4 @@ def _is_labelled(lines: list[str]) -> bool:
     """Whether nearly all lines begin with a task number, and at least two different ones."""
     said = [line for line in lines if line.strip()][:_LOOKED_AT]
     numbers = [found[1] for line in said if (found := _LABEL.match(line))]
-    return (
-        len(set(numbers)) > 1 and len(numbers) >= _LABELLED * len(said) and all(int(n) < _MOST_RANKS for n in numbers)
-    )
+    return len(set(numbers)) > 1 and len(numbers) >= _LABELLED * len(said) and all(int(n) < MOST_RANKS for n in numbers)

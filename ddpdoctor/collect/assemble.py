@@ -15,7 +15,7 @@ from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
 from ddpdoctor.model.progress import Page, Raised
-from ddpdoctor.model.ranks import Rank, RankSet, Role, Worker
+from ddpdoctor.model.ranks import MOST_RANKS, Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import NotedStacks, Site, Stacks, StackSource
 from ddpdoctor.probe.page import HEARTBEAT_SECONDS
 from ddpdoctor.probe.redact import redacted, redacted_command
@@ -258,7 +258,7 @@ def _by_elimination(workers: tuple[Worker, ...], look: _Look) -> dict[int, Rank]
 def _world_size(workers: tuple[Worker, ...], look: _Look) -> int:
     sizes = [page.world_size for page in look.pages.values()] + [w.world_size for w in workers if w.world_size]
     ranks = [w.rank + 1 for w in workers if w.rank is not None] + [p.rank + 1 for p in look.pages.values()]
-    return max([*sizes, *ranks], default=0)
+    return max((number for number in (*sizes, *ranks) if number <= MOST_RANKS), default=0)
 
 
 def _families(workers: Iterable[Worker]) -> dict[int, set[int]]:

@@ -10,6 +10,8 @@ from enum import Enum
 from typing import NewType
 
 Rank = NewType("Rank", int)
+#: more than any job has: a larger number in a log, a page or a bundle is damage or the number of a process
+MOST_RANKS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +155,19 @@ def test_a_strange_value_anywhere_in_a_json_file(data: st.DataObject) -> None:
     holder, key = data.draw(st.sampled_from(places))
     holder[key] = data.draw(STRANGE)
     replayed({name: json.dumps(loaded).encode()})
+
+
+@pytest.mark.parametrize("size", [2**40, 2**70])
+def test_a_number_of_ranks_that_no_job_has_costs_nothing(size: int) -> None:
+    """Ranks were counted out one by one, until the memory of the machine was used up."""
+    (old,) = (old for name, old in files() if name == "manifest.json")
+    loaded = json.loads(old)
+    for holder, key in _places(loaded):
+        if key == "world_size":
+            holder[key] = size
+    report = replayed({"manifest.json": json.dumps(loaded).encode()})
+    assert report is not None
+    assert report.diagnoses[0].culprits.members == (1,)
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
