@@ -247,4 +247,5 @@ def test_ranks_steps_and_who_is_behind(terminal: Tmux, tmp_path: Path) -> None:
         f"<{rank}:{step}>" for rank in (0, 1) for step in range(40)
     )
     (end,) = (line for line in lines if "the job ended" in line)
-    assert re.search(r"\(2 ranks, 1 process group, 40 steps, longest wait \d+ s, for rank 1\)$", end)
+    # who was waited for in general may follow: beside a load one rank comes late more often than by chance
+    assert re.search(r"\(2 ranks, 1 process group, 40 steps, longest wait \d+ s, for rank 1[,)]", end), end
