@@ -28,8 +28,9 @@ from ddpdoctor.repro import expectations
 from ddpdoctor.repro.case import Case, Harm
 from ddpdoctor.repro.nccl import Nccl
 
-#: seconds that importing torch may take on a busy machine, in addition to the time in the fixture
-_STARTUP = 60.0
+#: seconds that starting may take on a busy machine (every rank imports torch, some start data workers), in addition to
+#: the time in the fixture; ten jobs at a time on two cores took a minute and a half for what takes ten seconds alone
+_STARTUP = 240.0
 #: --stall-after on NCCL, where a rank that waits for its GPU does not prove what it waits for
 _NCCL_PATIENCE = 15
 #: seconds between looks at the run
