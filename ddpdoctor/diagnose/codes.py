@@ -62,7 +62,7 @@ RANK_CONDITIONAL_COLLECTIVE = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.CODE),
     excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
-    lint=("DD111", "DD112", "DD114", "DD117"),
+    lint=("DD111", "DD112", "DD114", "DD117", "DD175"),
     compares=True,
 )
 SHARDED_STATE_ON_ONE_RANK = Rule(

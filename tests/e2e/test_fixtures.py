@@ -63,7 +63,6 @@ DAILY_CURES = frozenset(
 )
 #: what is not right yet, or not each time, and why
 OPEN = {
-    "deepspeed-checkpoint-on-rank-zero": "DD203: a checkpoint that begins with a barrier is not seen as sharded state",
     "deepspeed-conditional-expert": "ZeRO 3 fetches weights ahead, so the line is the one after the skipped expert",
     "ray-local-early-stop": "DD252: the function has returned, and which line of it ended the loop is not searched for",
 }
