@@ -163,6 +163,7 @@ def _motion(pid: int, pages: list[Page], processes: list[ProcessState], stacks: 
         lines_moved=Observed.of(_lines(stacks[-2]) != _lines(stacks[-1])) if len(stacks) > 1 else Observed.UNKNOWN,
         page_moved=Observed.of(pages[-2].revision != pages[-1].revision) if len(pages) > 1 else Observed.UNKNOWN,
         main_io_bytes=last.io_since(first, pid) if first and last else 0,
+        napped=any(state.naps for one in processes[:-1] if (state := one.thread(pid))),
     )
 
 

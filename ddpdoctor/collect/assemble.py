@@ -13,7 +13,7 @@ from ddpdoctor.collect.page import decode_page
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.evidence import Evidence, Gap, RankEvidence, Source
 from ddpdoctor.model.observed import Observed
-from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState
+from ddpdoctor.model.processes import Child, Exit, Motion, ProcessState, ThreadState
 from ddpdoctor.model.progress import Page, Raised
 from ddpdoctor.model.ranks import MOST_RANKS, Rank, RankSet, Role, Worker
 from ddpdoctor.model.stacks import NotedStacks, Site, Stacks, StackSource
@@ -317,7 +317,13 @@ def _motion(pid: int, looks: list[_Look], children: Collection[int] = ()) -> Mot
         page_moved=Observed.of(pages[0].revision != pages[1].revision) if pages[0] and pages[1] else Observed.UNKNOWN,
         main_io_bytes=after.io_since(before, thread) if before and after else 0,
         children_changed=len({_alive(children, look) for look in looks}) > 1,
+        napped=any(state.naps for look in looks[:-1] if (state := _thread(look, pid, thread))),
     )
+
+
+def _thread(look: _Look, pid: int, thread: int) -> ThreadState | None:
+    process = look.processes.get(pid)
+    return process.thread(thread) if process else None
 
 
 def _alive(pids: Collection[int], look: _Look) -> frozenset[int]:

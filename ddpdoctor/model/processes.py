@@ -68,6 +68,10 @@ class ThreadState:
         """Whether it sleeps for a fixed time: it will wake by itself, whatever others do."""
         return self.wchan in _TIMED_SLEEPS
 
+    def naps_on(self, motion: Motion | None) -> bool:
+        """Whether it sleeps for a fixed time, or has just woken from that and waits for a processor."""
+        return self.naps or (self.state == "R" and motion is not None and motion.napped)
+
 
 #: kernel functions in which a pipe's reader waits for bytes and its writer for room (fs/pipe.c)
 _IN_PIPE = frozenset({"pipe_read", "anon_pipe_read", "pipe_write", "anon_pipe_write"})
@@ -148,6 +152,8 @@ class Motion:
     main_io_bytes: int = 0
     #: a child began or ended
     children_changed: bool = False
+    #: the main thread slept for a fixed time in a sample before the last one
+    napped: bool = False
 
     @property
     def io_rate(self) -> float:

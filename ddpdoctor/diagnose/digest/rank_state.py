@@ -128,15 +128,17 @@ def _naps(rank: RankEvidence, look: Look) -> Iterator[Site]:
     main = frames.main_thread(rank)
     ends = main is not None and any(shows(one.file, one.function, Meaning.ENDS_WORKERS) for one in main.frames)
     children = (
-        (one.worker.pid if one.stacks and thread is one.stacks.main() else thread.os_id, one.process, thread)
+        (one.worker.pid, one.process, one.motion, thread)
+        if one.stacks and thread is one.stacks.main()
+        else (thread.os_id, one.process, None, thread)
         for one in rank.children
         if not ends
         for thread in child_threads.at_work(look.program, one, look.own)
     )
-    helpers = ((thread.os_id, rank.process, thread) for thread in helper_threads.awaited(look.program, rank))
-    for os_id, process, thread in ((rank.thread, rank.process, main), *children, *helpers):
+    helpers = ((thread.os_id, rank.process, None, thread) for thread in helper_threads.awaited(look.program, rank))
+    for os_id, process, motion, thread in ((rank.thread, rank.process, rank.motion, main), *children, *helpers):
         state = process.thread(os_id) if process else None
-        if state and state.naps and thread and thread.frames and _in_own_code(thread, look):
+        if state and state.naps_on(motion) and thread and thread.frames and _in_own_code(thread, look):
             yield thread.frames[0]
 
 

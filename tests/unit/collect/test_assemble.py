@@ -169,3 +169,15 @@ def test_threads_whose_kernel_number_py_spy_does_not_tell_have_it_from_the_page(
     assert rank.stacks is not None
     numbers = [thread.os_id for thread in rank.stacks.threads]
     assert numbers == [*(kernel for _, kernel in rows), *([100] if mains == 1 else [0, 0]), 0]
+
+
+@pytest.mark.parametrize(("wchan", "napped"), [("hrtimer_nanosleep", True), ("futex_do_wait", False)])
+def test_a_main_thread_that_slept_in_an_earlier_sample_has_napped(wchan: str, napped: bool) -> None:
+    worker = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
+    states = [("S", wchan), ("R", "")]
+    seen = [ProcessState(n, one, 0.1, 0, (ThreadState(100, "", one, at, 0.1),)) for n, (one, at) in enumerate(states)]
+    parts = [Part(PartKind.PROCESS, 100, json.dumps(encode(state)).encode()) for state in seen]
+    samples = tuple(Sample(float(n), (worker,), (part,), ()) for n, part in enumerate(parts))
+    motion = assemble(Capture(samples, Timing(0.0, 0.0, 0.0, 1.0))).ranks[0].motion
+    assert motion is not None
+    assert motion.napped is napped

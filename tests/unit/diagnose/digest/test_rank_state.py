@@ -127,6 +127,23 @@ def test_a_child_that_runs_what_the_command_line_gave_it(inside: Site, outcome: 
     assert examine(replace(evidence, ranks=ranks)).outcome is outcome
 
 
+@pytest.mark.parametrize(("napped", "outcome"), [(True, Outcome.SLOW), (False, Outcome.HANG)])
+def test_a_rank_that_has_just_woken_from_a_nap_is_no_idle_one(napped: bool, outcome: Outcome) -> None:
+    """On a busy machine it waits for a processor when it is looked at, and the kernel tells nothing of its sleep."""
+    evidence = asleep(call="")
+    late = evidence.ranks[1]
+    assert late.process is not None
+    assert late.motion is not None
+    woken = tuple(replace(one, state="R", wchan="") for one in late.process.threads)
+    seen = replace(
+        late,
+        process=replace(late.process, state="R", threads=woken),
+        motion=replace(late.motion, cpu_seconds=0.0, napped=napped),
+    )
+    report = examine(replace(evidence, ranks=(evidence.ranks[0], seen, evidence.ranks[2])))
+    assert report.outcome is outcome
+
+
 def test_a_rank_whose_children_come_and_go_works() -> None:
     """A compiler's short processes: on a busy machine none of them gets measurable time in a look."""
     waits, late = Doing([AT.all("barrier", 2)]), Doing([], blocked=False, stands=AT.line(3, "train"))
