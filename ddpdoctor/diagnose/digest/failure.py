@@ -56,10 +56,17 @@ class Failure:
     #: it was ended from outside: by what was passed on to the job, with other ranks at once, by its launcher although
     #: no rank had failed, or by a signal that only people and schedulers send
     outside: bool = False
+    #: its program had come to its end without an exception before: what failed is the interpreter's own end
+    after_end: bool = False
 
     @property
     def died_by_signal(self) -> bool:
         return self.raised is None and self.status is not None and self.status < 0
+
+    @property
+    def amid_mismatch(self) -> bool:
+        """SIGABRT without an exception amid the program: how gloo ends a rank whose operations do not match."""
+        return self.raised is None and self.status == ABORTED and not self.after_end
 
 
 def find_masked(evidence: Evidence) -> tuple[Failure, ...]:
@@ -228,8 +235,15 @@ def _failure(rank: RankEvidence) -> Failure | None:
     if raised is not None and raised.type not in ("SystemExit", "KeyboardInterrupt"):
         return Failure(rank.rank, raised.time, raised, status, is_peer_loss(raised))
     if rank.exit is not None and rank.exit.status:
-        return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False)
+        after_end = rank.exit.status < 0 and _came_to_its_end(rank)
+        return Failure(rank.rank, rank.exit.time, None, rank.exit.status, False, after_end=after_end)
     return None
+
+
+def _came_to_its_end(rank: RankEvidence) -> bool:
+    """Whether its program ended without an exception, and without `sys.exit` of a failure."""
+    page = rank.page
+    return page is not None and page.leaving is None and page.ending is not None and page.ending.kind is EndKind.NORMAL
 
 
 def _dismissed(rank: RankEvidence) -> bool:
@@ -361,7 +375,7 @@ class FailureKind(Enum):
     LOST_PEER = "lost a peer"
     MODEL_DIFFERS = "model differs"
     LOST_DATA_WORKER = "lost a data worker"
-    #: SIGABRT without an exception: how gloo ends a rank whose operations do not match
+    #: as gloo ends a rank whose operations do not match
     ABORTED = "aborted"
     OTHER = "other"
 
@@ -375,4 +389,4 @@ def kind_of(failure: Failure) -> FailureKind:
         return FailureKind.MODEL_DIFFERS
     if lost_data_worker(failure):
         return FailureKind.LOST_DATA_WORKER
-    return FailureKind.ABORTED if failure.raised is None and failure.status == ABORTED else FailureKind.OTHER
+    return FailureKind.ABORTED if failure.amid_mismatch else FailureKind.OTHER

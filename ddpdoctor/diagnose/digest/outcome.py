@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddpdoctor.diagnose.digest.failure import ABORTED, Failure, FailureKind, kind_of
+from ddpdoctor.diagnose.digest.failure import Failure, FailureKind, kind_of
 from ddpdoctor.diagnose.digest.rank_state import Activity, RankState
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
@@ -60,7 +60,7 @@ def cap_of_histories(
     """
     if outcome is Outcome.CRASH:
         own = [failure for failure in failures if not failure.victim]
-        fits = not own or (own[0].raised is None and own[0].status == ABORTED)
+        fits = not own or own[0].amid_mismatch
         return Confidence.CERTAIN if fits else None
     if outcome is not Outcome.HANG:
         return None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ddpdoctor.diagnose.digest import frames, histories
-from ddpdoctor.diagnose.digest.failure import ABORTED
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
@@ -338,7 +337,7 @@ def _met_wrongly(facts: Facts, compared: Comparison) -> bool:
     if any(set(wait.mismatched) & set(compared.odd) and wait.rank in facts.graph.stuck for wait in waits):
         return True
     own = [failure for failure in facts.failures if not failure.victim]
-    return facts.outcome is Outcome.CRASH and bool(own) and own[0].status == ABORTED
+    return facts.outcome is Outcome.CRASH and bool(own) and own[0].amid_mismatch
 
 
 def _forwards_alone(facts: Facts, odd_next: HistoryStep, reference: RankSet) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.diagnose.digest.failure import ABORTED, failure_site
+from ddpdoctor.diagnose.digest.failure import failure_site
 from ddpdoctor.diagnose.divergence import relative_position
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Call
@@ -78,7 +78,7 @@ def _cap(facts: Facts) -> Confidence | None:
     """The highest confidence: a crash by gloo's own abort, or ranks that wait for one another with no rank absent."""
     if facts.outcome is Outcome.CRASH:
         own = [failure for failure in facts.failures if not failure.victim]
-        return Confidence.LIKELY if not own or (own[0].status == ABORTED and own[0].raised is None) else None
+        return Confidence.LIKELY if not own or own[0].amid_mismatch else None
     if facts.outcome is Outcome.HANG and len(facts.waiting) == facts.evidence.world_size and not facts.graph.stuck:
         return Confidence.LIKELY
     return None

@@ -273,6 +273,9 @@ def _summary(first: Failure, culprit: RankSet, site: Site | None) -> str:
         return f"{wording.ranks(culprit)} raised {first.raised.type}{text}{where}"
     if first.status is None:
         return f"rank {first.rank} is gone" + (f"; it was last seen at {wording.place(site)}" if site else "")
+    if first.after_end:
+        last = f", whose last call was{where}" if site else ""
+        return f"rank {first.rank} {_ended(first)} after the end of its program{last}"
     return f"rank {first.rank} {_ended(first)}{where}"
 
 
@@ -300,6 +303,8 @@ def _why(first: Failure, culprit: RankSet, victims: RankSet, waiting: RankSet) -
             "bytes. Some rank was in another collective, or passed a tensor of another size; that need not be the one "
             "that died."
         ]
+    if first.after_end:
+        parts.append("Its program had ended without an error: this came while its interpreter and its libraries ended.")
     if victims:
         what = wording.verb(victims, "its end is", "their ends are")
         parts.append(f"{wording.ranks(victims).capitalize()} only lost it: {what} a consequence.")
@@ -326,6 +331,12 @@ def _fix(first: Failure, culprit: RankSet) -> str:
     if first.status == -9:
         return (
             "Look in `dmesg` and in the container's events for the out-of-memory killer, or for the sender of SIGKILL."
+        )
+    if first.after_end and first.status == -signal.SIGABRT:
+        return (
+            "Nothing of the program itself was left to do. A thread of gloo that still holds an operation can abort "
+            "the interpreter as it ends (https://github.com/pytorch/pytorch/issues/190489): let each rank wait for a "
+            "moment after destroy_process_group()."
         )
     if first.status is not None and first.status < 0:
         return f"Read rank {first.rank}'s own output and the fault handler's stack: native code ended the process."

@@ -12,6 +12,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome, Retry
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Exit, JobEnd, Sent
+from ddpdoctor.model.progress import EndKind, Ending
 from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing, job, raised
@@ -69,6 +70,21 @@ def test_abort_of_gloo_is_not_certain_to_be_the_cause() -> None:
     report = examine(job([Doing([AT.all("all_reduce", 3)]), Doing([AT.all("all_reduce", 3)], exit_status=-6)]))
     assert report.diagnoses[0].code == "DD251"
     assert report.diagnoses[0].confidence is Confidence.LIKELY
+
+
+@pytest.mark.parametrize(("ended", "code"), [(True, "DD251"), (False, "DD201")])
+def test_an_abort_after_the_end_of_the_program_is_no_mismatch(ended: bool, code: str) -> None:
+    """Under torch's Join the ranks have had different numbers of batches, and all of them came to the end."""
+    batch, end = [AT.next(3), AT.forward(4), AT.backward(5)], [AT.stop(3), AT.all("all_reduce", 9)]
+    short = Doing([*batch, *end], blocked=False, exit_status=-6)
+    long = Doing([*batch, *batch, *end], blocked=False, exit_status=-15)
+    evidence = job([short, long])
+    page = evidence.ranks[0].page
+    assert page is not None
+    came = replace(page, calls=(), ending=Ending(EndKind.NORMAL, 50.0) if ended else None)
+    found = examine(replace(evidence, ranks=(replace(evidence.ranks[0], page=came), evidence.ranks[1])))
+    assert (found.outcome, found.diagnoses[0].code) == (Outcome.CRASH, code)
+    assert ("after the end of its program" in found.diagnoses[0].summary) is ended
 
 
 def test_an_exception_of_a_data_worker_is_told_in_its_own_words_and_at_its_own_line() -> None:
