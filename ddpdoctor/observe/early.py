@@ -19,6 +19,7 @@ from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import RankSet, Worker
 from ddpdoctor.model.report import Report
+from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.waited import Waited
 from ddpdoctor.observe import desync, disorder, parts
 from ddpdoctor.observe.desync import Circumstances
@@ -29,6 +30,8 @@ from ddpdoctor.observe.parts import Attempts, Seat, Stand
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
 from ddpdoctor.observe.thread_orders import Crossing
+from ddpdoctor.program.endless_loops import takes_again
+from ddpdoctor.program.program import Program
 
 #: seconds between readings of the ranks' loaders
 LOADERS = 1.0
@@ -51,6 +54,7 @@ class Early:
         self._signs = EarlySigns()
         self._seen_signs: list[EarlySign] = []
         self._loaders_read = 0.0
+        self._sources: dict[Site, tuple[bool, bool]] = {}
         self._attempts = Attempts()
         self._parts_read = 0.0
         self._timed: float | None = None
@@ -95,10 +99,19 @@ class Early:
         if now - self._loaders_read < LOADERS:
             return []
         self._loaders_read = now
-        readings = self._history.loops(workers, self._inspector.started, now)
-        found = [sign for reading in readings for sign in self._signs.take(reading)]
+        found = []
+        for reading in self._history.loops(workers, self._inspector.started, now):
+            goes_round, joins = self._made_for(reading.site)
+            found += self._signs.take(dataclasses.replace(reading, goes_round=goes_round, joins=joins))
         self._seen_signs += found
         return found
+
+    def _made_for(self, site: Site) -> tuple[bool, bool]:
+        """Whether the loop over a loader goes round, and whether it may be under torch's Join, as its source says."""
+        if site not in self._sources:
+            code = self._inspector.source([site])
+            self._sources[site] = takes_again(Program(code), site), desync.joins(site, code)
+        return self._sources[site]
 
     def waited(self) -> Waited | None:
         """Who waited for whom so far."""

@@ -16,6 +16,7 @@ from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.observe.shifts import End
 
 #: batches in which ranks have met in the loop until its length says anything
 FEWEST = 3
@@ -30,6 +31,8 @@ class Standing:
     loaders: tuple[LoaderCount, ...]
     #: collectives of the group that the ranks meet in
     collectives: int
+    #: when the loop's loader came to its end, oldest first; seconds after the start of the job
+    ends: tuple[End, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,10 @@ class Reading:
     #: when the last of them had its first batch, and now; seconds after the start of the job
     began: float
     now: float
+    #: the program takes the loader again when it ends, until its steps are done, or may do so
+    goes_round: bool = True
+    #: the file has torch's Join in it, under which loops may end apart
+    joins: bool = False
 
 
 @dataclass(slots=True)
@@ -49,6 +56,7 @@ class EarlySigns:
 
     _lengths: set[Site] = field(default_factory=set)
     _left: set[Site] = field(default_factory=set)
+    _ended: set[Site] = field(default_factory=set)
     #: loader -> when it was first seen that a rank had begun it once more than others, and the most collectives of any
     #: rank then
     _since: dict[Site, tuple[float, int]] = field(default_factory=dict)
@@ -58,7 +66,7 @@ class EarlySigns:
         site, ranks = reading.site, reading.ranks
         counts = {rank: _of(standing, site) for rank, standing in ranks.items()}
         known = {rank: count for rank, count in counts.items() if count is not None and count.made}
-        if len(known) != len(ranks) or len(ranks) < 2:
+        if len(known) != len(ranks) or len(ranks) < 2 or reading.joins:
             return []
         found = []
         if site not in self._lengths and (sign := _of_lengths(reading, known)) is not None:
@@ -67,30 +75,39 @@ class EarlySigns:
         if site not in self._left and (sign := self._begun_anew(reading, known)) is not None:
             self._left.add(site)
             found.append(sign)
+        if site not in self._ended and (sign := _of_ends(reading, known)) is not None:
+            self._ended.add(site)
+            found.append(sign)
         return found
 
     def _begun_anew(self, reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign | None:
-        """The sign that some have left the loop and are in it again, and that the others went on with it."""
+        """The sign that some are in the loop again, and that the others have gone on with it for longer than ranks that
+        meet in it are apart."""
         site, ranks = reading.site, reading.ranks
         fewest = min(count.made for count in counts.values())
         on = RankSet.of(rank for rank, count in counts.items() if count.made == fewest)
         anew = RankSet.of(ranks) - on
-        # whoever came to the end begins anew as it should
-        open_ones = max(counts[rank].made - counts[rank].stops for rank in on)
-        if not anew or any(counts[rank].made - counts[rank].stops <= open_ones for rank in anew):
+        if not anew:
             self._since.pop(site, None)
             return None
         most = max(standing.collectives for standing in ranks.values())
         since, begun = self._since.setdefault(site, (reading.now, most))
         if min(ranks[rank].collectives for rank in on) < begun + SINCE:
             return None
+        open_ones = max(counts[rank].made - counts[rank].stops for rank in on)
+        ended = any(counts[rank].made - counts[rank].stops <= open_ones for rank in anew)
+        if ended and reading.goes_round:
+            self._since.pop(site, None)
+            return None
+        left = "came to the end of" if ended else "left"
+        early = "" if ended else " before its end"
         return EarlySign(
-            LOCAL_STOP_DECISION.code,
+            (UNEVEN_INPUTS if ended else LOCAL_STOP_DECISION).code,
             anew if len(anew) < len(on) else on if len(on) < len(anew) else RankSet(),
             site,
             since,
             reading.now,
-            f"{wording.ranks(anew)} left the loop over the loader at {wording.place(site)} before its end and began it "
+            f"{wording.ranks(anew)} {left} the loop over the loader at {wording.place(site)}{early} and began it "
             f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it",
             "all ranks take equally many steps",
         )
@@ -98,6 +115,39 @@ class EarlySigns:
 
 def _of(standing: Standing, site: Site) -> LoaderCount | None:
     return next((count for count in standing.loaders if count.site == site), None)
+
+
+def _of_ends(reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign | None:
+    """The sign that loaders have come to their ends after different numbers of batches.
+
+    Where all ranks stop with the first that has no more, the others have left the loop: then some of their iterators
+    never came to an end.
+    """
+    if reading.goes_round or any(count.made - count.stops > 1 for count in counts.values()):
+        return None
+    every = [{end.number: end for end in standing.ends} for standing in reading.ranks.values()]
+    for number in sorted(set.intersection(*map(set, every))):
+        ends = {rank: ended[number] for rank, ended in zip(reading.ranks, every, strict=True)}
+        alike: dict[int, list[int]] = defaultdict(list)
+        for rank, end in ends.items():
+            alike[end.batches].append(rank)
+        if len(alike) == 1:
+            continue
+        usual, ranks = max(alike.items(), key=lambda one: (len(one[1]), one[0]))
+        odd = RankSet.of(rank for rank, end in ends.items() if end.batches != usual)
+        said = ", ".join(
+            f"{wording.batches(batches)} on {wording.ranks(RankSet.of(own))}" for batches, own in sorted(alike.items())
+        )
+        return EarlySign(
+            UNEVEN_INPUTS.code,
+            odd if 2 * len(ranks) > len(ends) else RankSet(),
+            reading.site,
+            min(end.time for end in ends.values()),
+            reading.now,
+            f"the loop over the loader at {wording.place(reading.site)} came to its end after {said}",
+            "a rank without data replays what the others do",
+        )
+    return None
 
 
 def _of_lengths(reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign | None:

@@ -13,7 +13,7 @@ from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.observe.arrivals import Arrivals
 from ddpdoctor.observe.early_signs import Reading, Standing
 from ddpdoctor.observe.seats import LivePages
-from ddpdoctor.observe.shifts import Shifts
+from ddpdoctor.observe.shifts import Loop, Shifts
 from ddpdoctor.observe.stream import Names, Translator
 from ddpdoctor.observe.thread_orders import ThreadOrders
 
@@ -82,9 +82,13 @@ class History:
         for loop in found:
             members = [int(member) for member in self.names.known[loop.group].members]
             if all(member in loaders for member in members):
-                ranks = {one: Standing(loaders[one], self.shifts.collectives(one, loop.group)) for one in members}
+                ranks = {one: self._standing(one, loop, loaders[one], started) for one in members}
                 readings.append(Reading(loop.site, ranks, loop.began - started, now - started))
         return readings
+
+    def _standing(self, rank: int, loop: Loop, loaders: tuple[LoaderCount, ...], started: float) -> Standing:
+        ends = (end._replace(time=end.time - started) for end in self.shifts.ends(rank, loop.loader))
+        return Standing(loaders, self.shifts.collectives(rank, loop.group), tuple(ends))
 
     def _loaders(self, workers: Iterable[Worker]) -> dict[int, tuple[LoaderCount, ...]]:
         """What the loaders of each rank did, of ranks whose page can be read."""

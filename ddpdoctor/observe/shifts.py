@@ -35,6 +35,9 @@ MOST_KEPT = 2048
 #: groups of a thread that are followed: a job may make one for every epoch, and each costs time with every moment
 MOST_GROUPS = 8
 
+#: ends of each loader that are kept
+MOST_ENDS = 8
+
 #: place, and the loader in whose loop it is visited (NOWHERE outside of any)
 Spot = tuple[int, int]
 
@@ -69,11 +72,21 @@ class Kept(NamedTuple):
     place: int
 
 
+class End(NamedTuple):
+    """A loader came to its end on a rank."""
+
+    #: the how-many-eth time, and the batches that the rank had of it by then
+    number: int
+    batches: int
+    time: float
+
+
 class Loop(NamedTuple):
     """A loop over a loader in which the ranks of a group meet."""
 
     site: Site
     group: int
+    loader: int
     #: when the last of them had the first batch that was compared
     began: float
 
@@ -147,6 +160,7 @@ class Shifts:
         self._uses: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._loader: dict[tuple[int, int], int] = {}
         self._ends: dict[tuple[int, int], int] = defaultdict(int)
+        self._newest_ends: dict[tuple[int, int], deque[End]] = defaultdict(lambda: deque(maxlen=MOST_ENDS))
         self._watches: dict[tuple[int, Counted, Spot], _Watch] = defaultdict(_Watch)
         self._visits: dict[tuple[int, Spot], int] = defaultdict(int)
         self._kept: dict[tuple[int, int], deque[Kept]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
@@ -186,8 +200,12 @@ class Shifts:
             if place != loader or counted is not Counted.COLLECTIVES or site is None:
                 continue
             if watch.last and all(watch.last[rank].total >= one.total + MEETS for rank, one in watch.first.items()):
-                found.append(Loop(site, group, max(one.time for one in watch.first.values())))
+                found.append(Loop(site, group, loader, max(one.time for one in watch.first.values())))
         return found
+
+    def ends(self, rank: int, loader: int) -> tuple[End, ...]:
+        """The newest ends of a loader on a rank, oldest first."""
+        return tuple(self._newest_ends.get((rank, loader), ()))
 
     def collectives(self, rank: int, group: int) -> int:
         """How many of the group a rank has made."""
@@ -211,6 +229,8 @@ class Shifts:
         self._kept[thread].append(Kept(moment.time, moment.code, moment.place))
         if moment.code == STOP:
             self._ends[rank, loader] += 1
+            batches = self._visits[rank, (loader, loader)]
+            self._newest_ends[rank, loader].append(End(self._ends[rank, loader], batches, moment.time))
             self._loader.pop(thread, None)
         else:
             for group in self._uses.get(thread, ()):

@@ -21,6 +21,7 @@ from . import (
     sharded_forwards,
     state,
     thread_stacks,
+    torchdata_loaders,
     training,
     worker_exits,
 )
@@ -50,6 +51,7 @@ def install(run: str) -> None:
     training.install()
     sharded_forwards.install()
     framework_meetings.install()
+    torchdata_loaders.install()
     functional_collectives.install()
     thread_stacks.start_before_page()
     _note_meeting_place()

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import weakref
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from . import call_sites, calls, deferred_patches, exit_hooks, groups, state
@@ -38,9 +39,9 @@ def install() -> None:
 
     global _gradients_are_on
     _gradients_are_on = torch.is_grad_enabled
-    dataloader.DataLoader.__iter__ = _loader_iter(dataloader.DataLoader.__iter__)
+    dataloader.DataLoader.__iter__ = loader_iter(dataloader.DataLoader.__iter__)
     iterator = dataloader._BaseDataLoaderIter
-    iterator.__next__ = _loader_next(iterator.__next__)
+    iterator.__next__ = loader_next(iterator.__next__)
     DistributedDataParallel.forward = _ddp_forward(DistributedDataParallel.forward)
     reducer: Any = distributed.Reducer
     reducer._rebuild_buckets = _first_rebuilds(reducer._rebuild_buckets)
@@ -57,7 +58,8 @@ def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
         return
 
 
-def _loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
+def loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The hook for a loader's `__iter__`: counts what it makes, and notes the line that asked for it."""
     is_tracing = calls.is_tracing()
 
     def __iter__(self: Any) -> Any:  # noqa: N807 - stands in for that method
@@ -83,8 +85,8 @@ def _count_iterator(loader: Any, made_at: Any) -> None:
     page = state.page
     if page is None or not made_at:
         return
-    length = None
-    if type(loader.sampler).__module__.startswith("torch.utils.data") and _has_length(loader):
+    length, sampler = None, getattr(loader, "sampler", None)
+    if type(sampler).__module__.startswith("torch.utils.data") and _has_length(loader):
         length = len(loader)
     page.made_iterator(page.text(made_at), length)
 
@@ -93,11 +95,12 @@ def _has_length(loader: Any) -> bool:
     return loader.batch_sampler is None or type(loader.batch_sampler).__module__.startswith("torch.utils.data")
 
 
-def _loader_next(function: Callable[..., Any]) -> Callable[..., Any]:
+def loader_next(function: Callable[..., Any], uncounted: CodeType | None = None) -> Callable[..., Any]:
+    """The hook for a data iterator's `__next__`: counts batches, ends and failures, but for calls of `uncounted`."""
     is_tracing = calls.is_tracing()
 
     def __next__(self: Any) -> Any:  # noqa: N807 - stands in for that method
-        if is_tracing():
+        if is_tracing() or sys._getframe(1).f_code is uncounted:
             return function(self)
         try:
             batch = function(self)

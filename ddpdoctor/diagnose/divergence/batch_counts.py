@@ -34,7 +34,7 @@ def counts(facts: Facts, divergence: Divergence) -> dict[Rank, LoaderCount | Non
 def ended_before(facts: Facts, divergence: Divergence) -> bool:
     """Whether counters or complete histories show that the loader gave the odd ranks fewer batches and then ended."""
     loop, short, long = divergence.odd_site, divergence.odd, divergence.reference
-    if loop is None:
+    if loop is None or _left_before_end(facts, divergence):
         return False
     agree = _counters_agree(counts(facts, divergence), short, long)
     return agree or _ends_in_earlier_epoch(facts, loop, short, long)
@@ -44,9 +44,20 @@ def fewer_batches(facts: Facts, divergence: Divergence) -> bool:
     """Whether the odd ranks can have received fewer batches. Equal counts exclude it, as then something else made the
     ranks diverge, except in loops that take several batches per iteration.
     """
+    if _left_before_end(facts, divergence):
+        return False
     if ended_before(facts, divergence) or _draws_several(divergence):
         return True
     return not all(counts(facts, divergence).values())
+
+
+def _left_before_end(facts: Facts, divergence: Divergence) -> bool:
+    """Whether a rank of the longer side has begun the loop anew before its end, so that it is in another round: its
+    batches say nothing of how many there were. Of the shorter side, which may have broken off as often, none more."""
+    given = counts(facts, divergence)
+    opened = {rank: count.made - count.stops for rank, count in given.items() if count is not None and count.made}
+    short = [opened[rank] for rank in divergence.odd if rank in opened]
+    return any(opened.get(rank, 0) > max(1, *short) for rank in divergence.reference) if short else False
 
 
 def ended_alike(facts: Facts, divergence: Divergence) -> bool:

@@ -10,17 +10,18 @@ from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.progress import LoaderCount
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.early_signs import SINCE, EarlySigns, Reading, Standing
+from ddpdoctor.observe.shifts import End
 
 LOOP = Site("train.py", 30, "main")
 USUAL = LoaderCount(LOOP, delivered=20, stops=0, made=1, length=194)
 
 
-def told_of(*every: dict[int, tuple[LoaderCount, int]]) -> list[EarlySign]:
+def told_of(*every: dict[int, tuple[LoaderCount, int]], goes_round: bool = True) -> list[EarlySign]:
     """What is told of these readings: rank -> its count and its collectives."""
     signs, found = EarlySigns(), list[EarlySign]()
     for i, ranks in enumerate(every):
         standing = {rank: Standing((count,), collectives) for rank, (count, collectives) in ranks.items()}
-        found += signs.take(Reading(LOOP, standing, 0.0, float(i)))
+        found += signs.take(Reading(LOOP, standing, 0.0, float(i), goes_round))
     return found
 
 
@@ -74,7 +75,45 @@ def test_a_rank_that_is_only_ahead_in_time_is_not_told() -> None:
     assert told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=22), both, again) == []
 
 
-def test_a_loader_that_came_to_its_end_begins_anew_as_it_should() -> None:
-    """Each rank goes round its own data until the agreed number of steps is done."""
-    anew = replace(USUAL, made=2, stops=1)
-    assert told_of(ranks_with(anew), ranks_with(anew, at=60)) == []
+@pytest.mark.parametrize("goes_round", [False, True])
+def test_a_rank_that_came_to_its_end_is_told_unless_data_go_round(goes_round: bool) -> None:
+    """Each rank may go round its own data until the agreed number of steps is done."""
+    anew = replace(USUAL, made=2, stops=1, length=None)
+    assert told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=20 + SINCE), goes_round=goes_round) == []
+    told = told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=20 + 1 + SINCE), goes_round=goes_round)
+    assert [(sign.code, tuple(sign.culprits)) for sign in told] == ([] if goes_round else [("DD201", (1,))])
+    assert all("came to the end of the loop over the loader at train.py:30 and began" in sign.said for sign in told)
+
+
+def standings(*ends: tuple[int, ...], broken: bool = False) -> Reading:
+    """Ranks whose loader has come to its end after so many batches, and is in its next round."""
+    ranks = {}
+    for rank, batches in enumerate(ends):
+        made = len(batches) + 1 + broken
+        count = replace(USUAL, made=made, stops=len(batches), length=None)
+        own = tuple(End(number, total, 5.0 + total) for number, total in enumerate(batches, 1))
+        ranks[rank] = Standing((count,), 300, own)
+    return Reading(LOOP, ranks, 0.0, 200.0, goes_round=False)
+
+
+@pytest.mark.parametrize(
+    ("ends", "culprits"),
+    [(((100,), (100,), (91,)), [(2,)]), (((100,), (91,)), [()]), (((91, 191), (91, 182), (91, 191)), [(1,)])],
+)
+def test_ends_after_different_numbers_of_batches_are_told(ends: tuple[tuple[int, ...], ...], culprits: object) -> None:
+    told = EarlySigns().take(standings(*ends))
+    assert [tuple(sign.culprits) for sign in told] == culprits
+    assert told[0].since == 5.0 + min(one[-1] for one in ends)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        pytest.param(standings((100,), (100,), (100, 200)), id="a rank that is an epoch ahead in its counters"),
+        pytest.param(standings((100,), (191,), broken=True), id="all stop with the first that has no more"),
+        pytest.param(replace(standings((100,), (91,)), goes_round=True), id="data go round"),
+        pytest.param(replace(standings((100,), (91,)), joins=True), id="Join"),
+    ],
+)
+def test_ends_that_say_nothing(reading: Reading) -> None:
+    assert EarlySigns().take(reading) == []

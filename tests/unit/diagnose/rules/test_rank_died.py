@@ -12,7 +12,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome, Retry
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.processes import Exit, JobEnd, Sent
-from ddpdoctor.model.progress import EndKind, Ending
+from ddpdoctor.model.progress import Ending, EndKind
 from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import At, Doing, job, raised

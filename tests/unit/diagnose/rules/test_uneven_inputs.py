@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import RankEvidence
 from tests.unit.diagnose import stories
@@ -120,3 +121,35 @@ def test_lengths_that_differ_are_told(mine: int, theirs: int | None, told: bool)
     facts = first(replace(evidence, ranks=ranks)).evidence
     assert ("rank 1: a loader of 3 batches, as its length says" in facts) is told
     assert ("ranks 0,2: a loader of 4 batches, as its length says" in facts) is told
+
+
+EPOCHS = """\
+def epoch(loader, budget):
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+        if budget.spend(batch):
+            break
+
+
+def main():
+    for number in range(4):
+        epoch(loader, budget)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(("made", "code"), [(4, "DD299"), (1, "DD201")])
+def test_a_rank_that_broke_off_its_rounds_is_in_another_one(made: int, code: str) -> None:
+    """The others came to the ends of their data as they should; nothing says that those were fewer."""
+    step = [AT.next(2), AT.forward(3), AT.backward(3), AT.update(4)]
+    usual, odd = [*step * 3, AT.stop(2), *step * 2, *step[:3]], [*step * 5, AT.all("barrier", 12)]
+    evidence = job([Doing(usual), Doing(usual), Doing(odd)], code={AT.file: EPOCHS})
+    ranks = list(evidence.ranks)
+    for rank, (begun, stops) in enumerate([(2, 1), (2, 1), (made, 0)]):
+        page = ranks[rank].page
+        assert page is not None
+        (count,) = page.counters.loaders
+        counted = replace(page.counters, loaders=(replace(count, made=begun, stops=stops),))
+        ranks[rank] = replace(ranks[rank], page=replace(page, counters=counted))
+    assert examine(replace(evidence, ranks=tuple(ranks))).diagnoses[0].code == code

@@ -1,0 +1,34 @@
+"""Whether the data of a loop may go round without an end of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.program.endless_loops import takes_again
+from ddpdoctor.program.program import Program
+
+FILE = "/job/train.py"
+EPOCHS = "for epoch in range(3):\n    for batch in loader:  # here\n        step(batch)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        pytest.param(EPOCHS, False, id="once in each epoch"),
+        pytest.param("trainer.fit(model, loader)  # here\n", False, id="a framework's loop"),
+        pytest.param("def rows():\n    for batch in loader:  # here\n        yield batch\n", True, id="a generator"),
+        pytest.param("while step < most:\n    for batch in loader:  # here\n        step += 1\n", True, id="while"),
+        pytest.param("while more():\n" + EPOCHS.replace("\n", "\n    ").join(["    ", "pass\n"]), False, id="a search"),
+        pytest.param("for _ in range(9):\n    batch = next(rows)  # here\n", True, id="next"),
+    ],
+)
+def test_takes_again(text: str, again: bool) -> None:
+    (line,) = [number for number, one in enumerate(text.splitlines(), 1) if one.endswith("# here")]
+    program = Program({FILE: SourceFile(FILE, text)})
+    assert takes_again(program, Site(FILE, line, "main")) is again
+
+
+def test_what_is_not_known_may_go_round() -> None:
+    assert takes_again(Program({}), Site(FILE, 1, "main"))
