@@ -387,9 +387,10 @@ def _counted(read: Callable[[Counters], object]) -> Callable[..., str]:
 
 
 def call_count(case: Case, text: str, who: str, op: str, at: str) -> str:
-    """How often a call was made, where the history is complete."""
+    """How often a call was made, by the line itself or in a function that it calls, where the history is complete."""
     for rank in members(who):
-        events = [e for e in case.witness.events(rank) if e.call and e.call.op == op and e.site and _same(e.site, at)]
+        calls = [event for event in case.witness.events(rank) if event.call and event.call.op == op and event.site]
+        events = [one for one in calls if any(_same(site, at) for site in (one.site, *one.path) if site)]
         if not case.witness.lost(rank) and len(events) != int(text):
             return f"rank {rank} has made {len(events)} calls, not {text}"
     return ""

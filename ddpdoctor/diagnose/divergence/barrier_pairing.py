@@ -7,9 +7,11 @@ import dataclasses
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.operations import is_barrier
+from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.stacks import Site
 
 
 def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, HistoryStep] | None:
@@ -23,6 +25,44 @@ def first_pair(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, Histo
             met = is_barrier(ours.op) and is_barrier(theirs.op) and ours.issued == theirs.issued
             return (ours, theirs) if met else None
     return None
+
+
+def helper_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
+    """The divergence at a surplus barrier that a function shared by several places has made: it paired with one that
+    the same line made for another place, which the ranks that have made it come to as well."""
+    for compared in (divergence.compared, divergence.compared.mirrored()):
+        found = _from_helper(facts, compared)
+        if found is not None:
+            diff = dataclasses.replace(compared.diff, left=found[:1], right=found[1:])
+            return dataclasses.replace(divergence, compared=dataclasses.replace(compared, diff=diff))
+    return None
+
+
+def _from_helper(facts: Facts, compared: Comparison) -> tuple[HistoryStep, HistoryStep] | None:
+    """The surplus barrier of the odd ranks, which wait in another one, and what it paired with, at their callers."""
+    left, right = map(facts.histories.get, compared.pair)
+    waits = compared.odd_next
+    if left is None or right is None or left.truncated or right.truncated or waits is None or not is_barrier(waits.op):
+        return None
+    sides = [[step for step in side if step.collective] for side in histories.shared(left, right)]
+    for ours, theirs in zip(*sides, strict=False):
+        if ours.issued != theirs.issued or ours.site != theirs.site:
+            return None
+        mine, other = _callers(facts, ours), _callers(facts, theirs)
+        if mine == other:
+            continue
+        here, there = ({_callers(facts, step) for step in side if step.site == ours.site} for side in sides)
+        if not is_barrier(ours.op) or not mine or not other or other not in here or mine in there:
+            return None
+        return dataclasses.replace(ours, site=mine[0]), dataclasses.replace(theirs, site=other[0])
+    return None
+
+
+def _callers(facts: Facts, step: HistoryStep) -> tuple[Site, ...]:
+    """The job's own frames that led to the step's line, innermost first."""
+    if step.site not in step.path:
+        return ()
+    return tuple(frame for frame in step.path[step.path.index(step.site) + 1 :] if not facts.is_library(frame.file))
 
 
 def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:

@@ -110,6 +110,8 @@ def _module_for_another(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _barrier(facts: Facts, divergence: Divergence) -> bool:
+    if barrier_pairing.helper_barrier(facts, divergence) is not None:
+        return True
     if not _extra_call(divergence):
         return False
     skipped = barrier_pairing.skipped_barrier(facts, divergence)

@@ -44,7 +44,8 @@ from ddpdoctor.model.stacks import Site
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for told in divergences_of(facts, Cause.BARRIER):
-        divergence = barrier_pairing.extra_barrier(facts, told) or told
+        found = barrier_pairing.helper_barrier(facts, told) or barrier_pairing.extra_barrier(facts, told)
+        divergence = found or told
         if divergence.odd_site:
             yield _diagnosis(facts, divergence, divergence.odd_site)
 
@@ -84,7 +85,8 @@ def _counts(facts: Facts, site: Site, ranks: tuple[Rank, ...]) -> Iterator[str]:
     """How often each rank reached the barrier."""
     for rank in sorted(ranks):
         history = facts.histories.get(rank)
-        calls = [s for s in history.steps if s.kind is EventKind.CALL and s.site == site] if history else []
+        steps = history.steps if history else ()
+        calls = [s for s in steps if s.kind is EventKind.CALL and site in (s.site, *s.path)]
         more = " or more" if history and history.truncated else ""
         times = f"{len(calls)} time{'' if len(calls) == 1 else 's'}{more}"
         yield f"rank {rank} called the barrier at {wording.place(site)} {times}"

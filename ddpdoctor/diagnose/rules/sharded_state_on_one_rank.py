@@ -1,7 +1,8 @@
 """# DD204 sharded-state-on-one-rank
 
 ## What
-Only one rank requests the state of a sharded model (FSDP, ZeRO-3): a state dict, full parameters, a checkpoint.
+Only one rank requests what is sharded over all of them (FSDP, ZeRO-3, DTensor): a state dict, full parameters, a
+checkpoint, or the whole of a sharded value, such as a norm, by `full_tensor()`.
 
 ## Why it hangs
 No rank holds the complete parameters. Requesting them is an all_gather of every shard, and the other ranks do not join

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
@@ -82,3 +84,44 @@ def test_half_of_a_pair_of_barriers_is_not_the_one_too_much() -> None:
     # THEN the barrier between them is named, and no half of the pair for certain
     assert (found.code, found.culprits.members) == ("DD212", (0,))
     assert found.locations[0].line == 16
+
+
+HELPER = """\
+def settle():
+    dist.barrier()
+
+def straighten(counter):
+    settle()
+
+def main():
+    for site in range(3):
+        if broken(site):
+            straighten(site)
+        settle()
+    dist.all_reduce(total)
+"""
+
+
+def _settled(*lines: int) -> Act:
+    """The helper's barrier, which these lines led to, innermost first."""
+    names = {5: "straighten"}
+    path = (AT.line(2, "settle"), *(AT.line(line, names.get(line, "main")) for line in lines))
+    return replace(AT.all("barrier", 2, function="settle"), path=path)
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_a_barrier_more_of_a_helper_that_all_barriers_are_made_by(odd: int) -> None:
+    """Their line is the same: only who called it tells them apart."""
+    usual, more = _settled(11), _settled(5, 10)
+    came = Doing([usual, more, usual, usual])
+    passed = Doing([usual, usual, usual, AT.all("all_reduce", 12)])
+    ranks = [came if rank == odd else passed for rank in range(3)]
+    found = examine(job(ranks, code={AT.file: HELPER})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD212", (odd,), 5)
+
+
+def test_a_helper_that_ranks_call_from_places_of_their_own_shows_nothing() -> None:
+    came = Doing([_settled(11), _settled(11)])
+    passed = Doing([_settled(5, 10), AT.all("all_reduce", 12)])
+    found = examine(job([came, passed, passed], code={AT.file: HELPER})).diagnoses[0]
+    assert found.code != "DD212"
