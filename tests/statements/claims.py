@@ -323,8 +323,8 @@ def more_groups(case: Case, text: str, others: str) -> str:
 
 
 def code(case: Case, text: str, *where: str) -> str:
-    """Quoted code stands in the source, at the line if one is named."""
-    wanted = _squeezed(text.strip("`").rstrip(":"))
+    """Quoted code stands in the source, at the line if one is named; what is cut (`...`), with its beginning."""
+    wanted = _squeezed(text.strip("`").removesuffix("...").rstrip(":"))
     if where:
         there = case.witness.line(place(where[0]))
         return "" if there is None or wanted in _squeezed(there) else f"{text} does not stand at {where[0]}"
