@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from ddpdoctor.lint.callers import Callers
-from ddpdoctor.lint.facts.written_files import IF_REACHED, UNLESS
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
@@ -33,6 +32,8 @@ MOST_CALLERS = 1_500
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
 #: something makes a seed out of another one, perhaps with the rank
 _SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
+#: notes of what only the project's other files can show
+_OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED})
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 #: something makes this program one of several ranks
 _SEVERAL = re.compile(
@@ -71,18 +72,22 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
         said = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
         if said:
-            notes = tuple(replace(r, message=said) if r.role is RelatedRole.UNCONFIRMED else r for r in finding.related)
-            message = finding.message.removeprefix(UNLESS).removeprefix(IF_REACHED)
-            yield replace(finding, severity=Severity.WARNING, message=message, related=notes)
+            notes = tuple(replace(note, message=said) if note.role in _OPEN else note for note in finding.related)
+            message = finding.message.removeprefix(finding.condition)
+            yield replace(finding, severity=Severity.WARNING, message=message, condition="", related=notes)
 
 
 def unsure(finding: Finding) -> bool:
-    return any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    return any(note.role in _OPEN for note in finding.related)
+
+
+def _unreached(finding: Finding) -> bool:
+    return any(note.role is RelatedRole.UNREACHED for note in finding.related)
 
 
 def stays(finding: Finding) -> bool:
     """Whether it is worth a look even if no other file confirms it."""
-    return finding.code not in _DROPPED and not finding.message.startswith(IF_REACHED)
+    return finding.code not in _DROPPED and not _unreached(finding)
 
 
 def _top(path: str) -> str:
@@ -117,7 +122,7 @@ def _callers(project: _Project, finding: Finding) -> str:
     if project.texts is None or not project.callers.never_choose(path, finding.line):
         return ""
     asked = [project.texts[file] for file in project.callers.passed if file in project.texts]
-    if finding.message.startswith(IF_REACHED) and not any(_SEVERAL.search(text) for text in asked):
+    if _unreached(finding) and not any(_SEVERAL.search(text) for text in asked):
         return ""
     return "none of its callers in the project leaves it to one rank"
 

@@ -44,6 +44,8 @@ class RelatedRole(Enum):
     MEANT = "meant"
     #: only the project's other files can show whether the finding is right
     UNCONFIRMED = "unconfirmed"
+    #: only they can show whether several ranks come here at all
+    UNREACHED = "unreached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Finding:
     fix: Fix | None = None
     url: str = ""
     cell: int | None = None
+    #: the beginning of the message that says what has to hold of code that was not seen; "" if nothing has
+    condition: str = ""
 
     @property
     def source(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 from ddpdoctor.lint import comments, suppress, taint_comments
 from ddpdoctor.lint.facts.relevance import takes_part
@@ -25,6 +26,13 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import parents
 from ddpdoctor.program.project import Project
 from ddpdoctor.program.sites import SourceSite, site_of
+
+
+class Unconfirmed(NamedTuple):
+    """Where a finding stands that only the project's other files can show to be right, and what they decide."""
+
+    site: SourceSite
+    role: RelatedRole = RelatedRole.UNCONFIRMED
 
 
 @record(eq=False)
@@ -198,14 +206,16 @@ class ModuleFacts:
         severity: Severity | None = None,
         context: Context | None = None,
         chain: tuple[SourceSite, ...] = (),
-        unconfirmed: SourceSite | None = None,
+        condition: str = "",
+        unconfirmed: Unconfirmed | None = None,
     ) -> Finding | None:
         """A finding at a place in this file; if the place is in another file, where `context` was entered from this
         one.
 
         A fault may exist only in the combination that this file makes: a loader created in one file, and its loop in
         another. A finding that is `unconfirmed` there is reported unless another file of the project makes the code
-        right.
+        right. `condition`: what has to hold of the callers, said before the message; once they confirm the finding, it
+        is left out.
         """
         site = place if isinstance(place, SourceSite) else site_of(self.module, place)
         notes: list[Related] = []
@@ -219,12 +229,13 @@ class ModuleFacts:
             related, fix = tuple(r for r in related if r[0] != site), None
             site = entered[-1]
         if unconfirmed is not None:
-            open_ = "only the other files of the project can tell"
-            notes.append(Related(unconfirmed.file, unconfirmed.line, open_, role=RelatedRole.UNCONFIRMED))
+            open_, asked = "only the other files of the project can tell", unconfirmed.site
+            notes.append(Related(asked.file, asked.line, open_, role=unconfirmed.role))
         notes += [Related(s.file, s.line, text) for s, text in related]
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
-            site.end_column, message, tuple(notes), fix,
+            site.end_column, condition + message, tuple(notes), fix,
+            condition=condition,
         )  # fmt: skip
 
     def _silenced_there(self, rule: LintRule, site: SourceSite) -> bool:

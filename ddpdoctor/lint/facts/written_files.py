@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from ddpdoctor.lint.facts import all_ranks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, BY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value
-from ddpdoctor.model.finding import Severity
+from ddpdoctor.model.finding import RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
@@ -223,8 +223,11 @@ class Attendance(Enum):
     ELSEWHERE = "elsewhere"
 
 
-UNLESS = "unless all callers leave it to one rank, "
-IF_REACHED = "if its callers run on several ranks, "
+#: what has to hold of the callers, as the beginning of a message
+_CONDITIONS = {
+    Attendance.POSSIBLE: "unless all callers leave it to one rank, ",
+    Attendance.ELSEWHERE: "if its callers run on several ranks, ",
+}
 
 
 class Attended(NamedTuple):
@@ -246,12 +249,14 @@ class Attended(NamedTuple):
     @property
     def condition(self) -> str:
         """What has to hold of the callers, as the beginning of a message."""
-        return {Attendance.POSSIBLE: UNLESS, Attendance.ELSEWHERE: IF_REACHED}.get(self.how, "")
+        return _CONDITIONS.get(self.how, "")
 
-    def open_at(self, facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    def open_at(self, facts: ModuleFacts, call: CallEvent) -> Unconfirmed | None:
         """The call, if its callers may be in other files of the project, which then decide."""
-        elsewhere = self.unsure and not call.context.from_script
-        return call.site if elsewhere and call.site.file == facts.module.path else None
+        if not self.unsure or call.context.from_script or call.site.file != facts.module.path:
+            return None
+        elsewhere = self.how is Attendance.ELSEWHERE
+        return Unconfirmed(call.site, RelatedRole.UNREACHED if elsewhere else RelatedRole.UNCONFIRMED)
 
     @property
     def related(self) -> tuple[tuple[SourceSite, str], ...]:

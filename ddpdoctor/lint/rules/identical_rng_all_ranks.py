@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import seeds
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -77,7 +77,7 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         place = min(facts.place(call) for call in given)
         # whoever passes the settings may have added the rank
-        open_ = None if all(sure) else place
+        open_ = None if all(sure) else Unconfirmed(place)
         severity = Severity.WARNING if open_ is None else Severity.HINT
         related = ((draw, "random numbers are drawn here"),)
         yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import epoch_calls, loaders
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
@@ -77,7 +77,9 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = (
                 "set_epoch is never called on this sampler, so every epoch has the same order: call it in the loop"
             )
-            yield facts.finding(RULE, sampler.site, message, unconfirmed=sampler.site, severity=Severity.HINT)
+            yield facts.finding(
+                RULE, sampler.site, message, unconfirmed=Unconfirmed(sampler.site), severity=Severity.HINT
+            )
 
 
 def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:

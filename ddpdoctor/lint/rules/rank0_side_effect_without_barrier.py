@@ -86,28 +86,29 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _of_its_own_job(facts, contest, call):
             severity = Severity.WARNING
         message = (
-            f"{attended.condition}all ranks {contest.value} at the same time, and what one does changes what the "
-            "others find: let one rank do it, and the others wait at a barrier"
+            f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
+            "do it, and the others wait at a barrier"
         )
         open_ = attended.open_at(facts, call) if contest not in _SELDOM and severity is Severity.HINT else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
-            RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
-        )
+            RULE, call.site, message, related=related, severity=severity, context=call.context,
+            condition=attended.condition, unconfirmed=open_,
+        )  # fmt: skip
 
     for site, call, attended in contended_paths.asked_before(facts):
         place = facts.place(call)
         if place not in reported:
             reported.add(place)
             message = (
-                f"{attended.condition}a rank that is late finds what another one has created here, and gives up at "
-                f"line {site.line}: let all ranks ask before one of them creates it"
+                f"a rank that is late finds what another one has created here, and gives up at line {site.line}: let "
+                "all ranks ask before one of them creates it"
             )
             related = ((site, "who finds it there gives up"), *attended.related)
             yield facts.finding(
                 RULE, call.site, message, related=related, severity=attended.severity, context=call.context,
-                unconfirmed=attended.open_at(facts, call),
+                condition=attended.condition, unconfirmed=attended.open_at(facts, call),
             )  # fmt: skip
 
 

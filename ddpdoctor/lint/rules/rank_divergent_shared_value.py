@@ -103,12 +103,12 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
         if attended is None:
             continue
         message = (
-            f"{attended.condition}each rank counts what is in a folder for this name, and counts what other ranks have "
-            "made meanwhile, so the ranks use different folders: broadcast the name from rank 0"
+            "each rank counts what is in a folder for this name, and counts what other ranks have made meanwhile, so "
+            "the ranks use different folders: broadcast the name from rank 0"
         )
         yield facts.finding(
             RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context,
-            unconfirmed=attended.open_at(facts, call),
+            condition=attended.condition, unconfirmed=attended.open_at(facts, call),
         )  # fmt: skip
 
 

@@ -93,10 +93,7 @@ def _told(
     if attended is None:
         return _by_several(facts, call, message)
     severity = Severity.HINT if sample or idle else attended.severity
-    if sample:
-        message = f"unless the ranks go through different data here, {message}"
-    else:
-        message = f"{attended.condition}{message}"
+    condition = "unless the ranks go through different data here, " if sample else attended.condition
     own = [site for site in call.context.chain if site.file == facts.module.path]
     way = ((own[-1], "every rank calls it here"),) if own and own[-1] != call.site else ()
     related = (*attended.related, *way)
@@ -104,5 +101,6 @@ def _told(
     if open_ is None and attended.how is Attendance.ELSEWHERE:
         return None
     return facts.finding(
-        RULE, call.site, message, related=related, severity=severity, context=call.context, unconfirmed=open_
-    )
+        RULE, call.site, message, related=related, severity=severity, context=call.context, condition=condition,
+        unconfirmed=open_,
+    )  # fmt: skip
