@@ -16,7 +16,8 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Stacks
 
 _LAUNCHING = ("torch/distributed/run.py", "torch/distributed/launcher/", "torch/distributed/elastic/agent/")
-_LOADING = ("torch/utils/data/_utils/worker.py",)
+_LOADING = ("torch/utils/data/_utils/worker.py", "torchdata/stateful_dataloader/worker.py")
+_AWAITING = ("torch/utils/data/dataloader.py", "torchdata/stateful_dataloader/stateful_dataloader.py")
 #: tracebacks without a rank that are numbered individually
 _MOST_UNNAMED = 64
 _HELPING = ("multiprocessing/resource_tracker.py", "multiprocessing/forkserver.py", "_inductor/compile_worker/")
@@ -284,4 +285,4 @@ def _data_workers(fragments: list[Fragment]) -> list[Fragment]:
 
 def _waits_for_data(stacks: Stacks) -> bool:
     main = stacks.main()
-    return main is not None and any("torch/utils/data/dataloader.py" in frame.file for frame in main.frames)
+    return main is not None and any(part in frame.file for frame in main.frames for part in _AWAITING)

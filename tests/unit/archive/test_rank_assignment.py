@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.archive.fragment import Format, Fragment, RankMention, RankSource
 from ddpdoctor.archive.rank_assignment import assign_ranks
 from ddpdoctor.model.ranks import Rank
@@ -37,3 +39,17 @@ def test_two_processes_or_two_ranks_are_left_as_they_are() -> None:
 
 def test_a_data_worker_is_no_rank() -> None:
     assert Rank(1) not in assign_ranks([named(0), named(2), stacks(7, LOADING)]).by_rank
+
+
+@pytest.mark.parametrize(
+    ("waits", "loads"),
+    [
+        ("/env/torch/utils/data/dataloader.py", LOADING.file),
+        ("/env/torchdata/stateful_dataloader/stateful_dataloader.py", "/env/torchdata/stateful_dataloader/worker.py"),
+    ],
+)
+def test_a_data_worker_belongs_to_the_only_rank_that_waits_for_data(waits: str, loads: str) -> None:
+    rank = replace(stacks(101, Site(waits, 9, "_get_data")), rank=Rank(1), rank_from=RankSource.CONTENT)
+    worker = stacks(7, replace(LOADING, file=loads))
+    found = assign_ranks([named(0), rank, named(2), worker])
+    assert worker.payload in [fragment.payload for fragment in found.by_rank[Rank(1)]]
