@@ -58,12 +58,13 @@ def _record(page: PageWriter, code: int, word: int, frame: Any) -> None:
         return
 
 
-def loader_iter(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The hook for a loader's `__iter__`: counts what it makes, and notes the line that asked for it."""
+def loader_iter(function: Callable[..., Any], uncounted: CodeType | None = None) -> Callable[..., Any]:
+    """The hook for a loader's `__iter__`: counts what it makes, and notes the line that asked for it, but for calls of
+    `uncounted`."""
     is_tracing = calls.is_tracing()
 
     def __iter__(self: Any) -> Any:  # noqa: N807 - stands in for that method
-        if is_tracing():
+        if is_tracing() or sys._getframe(1).f_code is uncounted:
             return function(self)
         try:
             iterator = function(self)
