@@ -45,7 +45,6 @@ TORCH: Mapping[tuple[str, str], tuple[str, ...]] = {
     (_C10D, "barrier"): ("group", "async_op"),
     ("utils/data/dataloader.py", "_next_data"): ("worker_id",),
     ("utils/data/_utils/worker.py", "_worker_loop"): ("worker_id", "num_workers"),
-    ("torchdata/stateful_dataloader/worker.py", "_worker_loop"): ("worker_id", "num_workers"),
     ("multiprocessing/spawn.py", "_wrap"): ("i",),
 }
 
