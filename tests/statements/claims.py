@@ -573,6 +573,15 @@ def root(case: Case, text: str, who: str) -> str:
     return ""
 
 
+def tag(case: Case, text: str, who: str) -> str:
+    """The tag of a send or receive in flight."""
+    for rank in members(who):
+        tags = {call.tag for call in case.witness.calls(rank)}
+        if int(text) not in tags:
+            return f"rank {rank} is in calls with the tags {tags}, not {text}"
+    return ""
+
+
 def dtype(case: Case, text: str, who: str) -> str:
     for rank in members(who):
         types = {str(call.dtype) for call in case.witness.calls(rank)}
@@ -659,6 +668,7 @@ TYPES: Mapping[str, Type] = {
     "world": Type(_INT, world),
     "elements": Type(r"[\d,]+", elements),
     "root": Type(_INT, root),
+    "tag": Type(_INT, tag),
     "dtype": Type(r"\w+", dtype),
     "counts": Type(rf"-?\d+ on {RANKS}(?: and -?\d+ on {RANKS})*", counts),
     "number": Type(r"\d+(?:\.\d+)?", anything),

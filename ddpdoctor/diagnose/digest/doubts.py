@@ -21,6 +21,7 @@ class Doubt(Enum):
     THREAD_AWAKE = "the thread does not sleep"
     COMPUTES = "the process is computing"
     MAY_BE_SENT = "a message that was sent without waiting may be on its way"
+    MEETS_PEER = "its peer takes part: the message may be under way"
     #: from what is known of the operation
     NOT_GLOO = "only gloo's waits can be proven"
     DEVICE_QUEUE = "the process itself is in no communication call: only its GPU is known to wait"

@@ -57,6 +57,9 @@ def build(evidence: Evidence) -> WaitGraph:
         doubt = _doubt(evidence, rank, waits[rank.rank])
         if doubt:
             doubts[rank.rank] = doubt
+    for waiting, own in waits.items():
+        if waiting not in doubts and any(_meets_peer(wait, waits) for wait in own):
+            doubts[waiting] = Doubt.MEETS_PEER
     exited = {rank.rank for rank in evidence.ranks if rank.exit is not None}
     candidates = {rank for rank, found in waits.items() if found and rank not in doubts}
     return WaitGraph(waits, _largest_stuck_set(waits, candidates, exited), doubts)
@@ -90,6 +93,11 @@ def _doubt(evidence: Evidence, rank: RankEvidence, waits: tuple[Wait, ...]) -> D
     communicating = {rank.page.pid, *rank.page.communicating_threads}
     free = any(_alive(rank, thread) for thread in communicating - waiting)
     return Doubt.FREE_THREAD if free else None
+
+
+def _meets_peer(wait: Wait, waits: Mapping[Rank, tuple[Wait, ...]]) -> bool:
+    """Whether the peer of a send or receive is in its part of it."""
+    return any(wait.meets(other) for peer in wait.targets for other in waits.get(peer, ()))
 
 
 def _alive(rank: RankEvidence, os_id: int) -> bool:

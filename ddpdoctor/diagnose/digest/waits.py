@@ -42,6 +42,8 @@ class Wait:
     #: the recorder's sequence number in the group, None where there is none
     seq: int | None = None
     peer: Rank | None = None
+    #: of a send or receive, None where it is not known
+    tag: int | None = None
     root: Rank | None = None
     #: waits for all of these
     needs: RankSet = _NOBODY
@@ -57,6 +59,15 @@ class Wait:
     @property
     def targets(self) -> RankSet:
         return self.needs | self.any_of
+
+    def meets(self, other: Wait) -> bool:
+        """Whether these are a send and a receive of one message, as far as their tags are known."""
+        kinds = {self.kind, other.kind} == {Kind.SEND, Kind.RECV}
+        return kinds and self.is_between(other) and (None in (self.tag, other.tag) or self.tag == other.tag)
+
+    def is_between(self, other: Wait) -> bool:
+        """Whether each of the two may be for the other's rank."""
+        return self.peer in (other.rank, None) and other.peer in (self.rank, None)
 
 
 def find_waits(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
@@ -277,6 +288,7 @@ def _wait(
         call.since,
         call.group,
         peer=call.peer,
+        tag=call.tag,
         root=call.root,
         needs=needs,
         any_of=any_of,

@@ -2,7 +2,7 @@
 
 ## What
 Ranks wait for each other in send and recv: all receive first, or all send first; or one rank receives once more than
-its peer sends.
+its peer sends; or the tags of a send and of its receive differ.
 
 ## Why it hangs
 A recv returns when its sender sends, but the sender is itself in a recv. No rank of the cycle ever sends. If all ranks
@@ -16,7 +16,7 @@ send first, it works as long as the messages fit into buffers.
 Let even ranks send first and odd ranks receive first, or use `isend`, or `batch_isend_irecv` for the whole exchange.
 
 ## When it is wrong
-A cycle is `certain` only if all ranks are at one line on the same way, and no receive of it has returned before: a line
+A send and a receive of the same message are no deadlock: it may be under way. A cycle is `certain` only if all ranks are at one line on the same way, and no receive of it has returned before: a line
 that worked in earlier rounds is not wrong by itself, and a rank that left the order of its rounds is blamed instead. A
 receive whose sender waits in a collective can have any cause. It is reported only if the two ranks have issued
 different numbers of messages and nothing else shows that the ranks diverged; then it is `likely`.
@@ -46,6 +46,10 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    apart = _tags_apart(facts)
+    if apart is not None:
+        yield _of_tags(facts, *apart)
+        return
     circle = _circle(facts)
     # if others have left their order as well, the program began another phase, and its schedule is wrong
     left = strayed_alone(facts, facts.waiting)
@@ -62,6 +66,40 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         missed = _unmatched(facts, wait) if wait and wait.kind in (Kind.SEND, Kind.RECV) else None
         if wait and missed:
             yield _missing(facts, wait, missed)
+
+
+def _tags_apart(facts: Facts) -> tuple[Wait, Wait] | None:
+    """A send and a receive that ranks wait in for each other, with tags that are known and differ."""
+    waits = [wait for rank in facts.waiting if (wait := facts.wait(rank)) is not None and wait.tag is not None]
+    for sends in (wait for wait in waits if wait.kind is Kind.SEND):
+        for receives in (wait for wait in waits if wait.kind is Kind.RECV and wait.peer == sends.rank):
+            if sends.peer == receives.rank and sends.tag != receives.tag:
+                return sends, receives
+    return None
+
+
+def _of_tags(facts: Facts, sends: Wait, receives: Wait) -> Diagnosis:
+    tags = {rank: wait.tag for rank in facts.waiting if (wait := facts.wait(rank)) and wait.tag is not None}
+    usual, number = Counter(tags.values()).most_common(1)[0]
+    pair = RankSet.of([sends.rank, receives.rank])
+    odd = RankSet.of(rank for rank in pair if tags.get(rank) != usual) if 2 * number > len(tags) > 2 else RankSet()
+    links = (
+        f"rank {sends.rank} sends to rank {receives.rank} with tag {sends.tag} at {wording.place(sends.site)}",
+        f"rank {receives.rank} receives from rank {sends.rank} with tag {receives.tag} at "
+        f"{wording.place(receives.site)}",
+    )
+    return diagnosis(
+        P2P_DEADLOCK,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        blame=Confidence.LIKELY if odd else Confidence.POSSIBLE,
+        culprits=odd,
+        summary="; ".join(links),
+        why="A message is taken only by a receive with its tag, so that neither of them returns.",
+        fix="Let both sides change the tag at the same message, or count with something that both of them know.",
+        locations=(*facts.locations_of(odd), *facts.locations_of(pair - odd)),
+        evidence=links,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +201,15 @@ def _circle(facts: Facts) -> tuple[Wait, ...]:
         for rank in facts.waiting
         if (wait := facts.wait(rank)) and wait.kind in (Kind.SEND, Kind.RECV) and wait.peer is not None
     }
+    # whose peer is in its part of the same message is in no cycle: that message may be under way
+    meeting = {rank for rank, wait in pairs.items() if (peer := pairs.get(wait.peer or Rank(0))) and wait.meets(peer)}
     for start in sorted(pairs):
         path: list[Rank] = []
         rank: Rank | None = start
-        while rank is not None and rank in pairs and rank not in path:
+        while rank is not None and rank in pairs and rank not in path and rank not in meeting:
             path.append(rank)
             rank = pairs[rank].peer
-        if rank == start:
+        if path and rank == start:
             return tuple(pairs[member] for member in path)
     return ()
 

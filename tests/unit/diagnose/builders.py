@@ -42,6 +42,7 @@ class Act:
     group: str = "0"
     root: int | None = None
     peer: int | None = None
+    tag: int | None = None
     asynchronous: bool = False
     #: frames that led to it, innermost first, down to the file that ran; empty for a version that recorded none
     path: tuple[Site, ...] = ()
@@ -192,6 +193,7 @@ def _event(number: int, act: Act, pid: int, groups: Mapping[str, Group]) -> Even
         time,
         groups[act.group],
         peer=None if act.peer is None else Rank(act.peer),
+        tag=act.tag,
         root=None if act.root is None else Rank(act.root),
         asynchronous=act.asynchronous,
         path=act.path,

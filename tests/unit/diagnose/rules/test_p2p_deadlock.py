@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
@@ -174,3 +176,26 @@ def test_a_stage_that_left_out_a_backward_skipped_a_batch() -> None:
     assert (found.code, found.confidence, found.culprits.members) == ("DD207", Confidence.LIKELY, (1,))
     assert found.locations[0].line == 7
     assert "DD218" not in {one.code for one in report.diagnoses}
+
+
+def _tagged(act: Act, tag: int) -> Act:
+    return replace(act, tag=tag)
+
+
+def test_tags_that_differ() -> None:
+    """A ring of four: rank 2 has counted its tag on, and takes nothing that rank 1 sends."""
+    ranks = [Doing([_tagged(AT.recv(4, (rank - 1) % 4), int(rank == 2))]) for rank in range(4)]
+    ranks[1] = Doing([_tagged(sent(2), 0)])
+    report = examine(job(ranks))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, report.deadlock) == ("DD218", (2,), Deadlock.PROVEN)
+    assert "rank 1 sends to rank 2 with tag 0" in found.summary
+    assert "rank 2 receives from rank 1 with tag 1" in found.summary
+
+
+@pytest.mark.parametrize("tags", [(0, 0), (7, 7)])
+def test_both_sides_of_one_message_prove_nothing(tags: tuple[int, int]) -> None:
+    """A large message over a slow network: nobody is in a cycle, and nobody is stuck."""
+    report = examine(job([Doing([_tagged(sent(1), tags[0])]), Doing([_tagged(AT.recv(4, 0), tags[1])])]))
+    assert report.deadlock is not Deadlock.PROVEN
+    assert "DD218" not in [found.code for found in report.diagnoses]
