@@ -112,5 +112,12 @@ def test_a_line_that_is_no_whole_number_is_a_value_error(line: str) -> None:
 @pytest.mark.parametrize(("os_id", "name"), [(71, "MainThread"), (72, "")])
 def test_the_main_thread_of_a_program_that_does_not_import_threading(os_id: int, name: str) -> None:
     """py-spy 0.4 asks `threading` for names; the main thread has the number of the process."""
-    item = {"pid": 71, "thread_id": 1, "thread_name": None, "os_thread_id": os_id, "active": False, "frames": []}
+    item: dict[str, object] = {
+        "pid": 71,
+        "thread_id": 1,
+        "thread_name": None,
+        "os_thread_id": os_id,
+        "active": False,
+        "frames": [],
+    }
     assert pyspy.parse(json.dumps([item]).encode()).threads[0].name == name
