@@ -30,8 +30,8 @@ def is_over(facts: Facts, rank: Rank) -> bool:
 
 
 def is_leaving(facts: Facts, rank: Rank) -> bool:
-    """Whether the program has ended, or is destroying its process group."""
-    return is_over(facts, rank) or "destroy_process_group" in _names(facts, rank)
+    """Whether the program has ended, is destroying its process group, or joins what wrote into its queue."""
+    return is_over(facts, rank) or "destroy_process_group" in _names(facts, rank) or in_queue(facts, rank)
 
 
 def _names(facts: Facts, rank: Rank) -> list[str]:
@@ -45,7 +45,7 @@ def _names(facts: Facts, rank: Rank) -> list[str]:
 
 def in_queue(facts: Facts, rank: Rank) -> bool:
     """Whether the process waits until what it put into a multiprocessing.Queue is read ("Joining processes that use
-    queues", docs.python.org/3/library/multiprocessing.html).
+    queues", docs.python.org/3/library/multiprocessing.html), as it exits or by `join_thread()`.
     """
     return _JOINS_QUEUE in _names(facts, rank)
 

@@ -16,10 +16,10 @@ A client without a timeout waits for ever. The other ranks are in a collective t
 Set a timeout on every request, use the client's offline mode, or access the network before the process group exists.
 
 ## When it is wrong
-A slow response looks the same while the rank waits for it. A socket whose other end is a rank of the same job is left
-to other diagnoses; a connection to a rank on a machine that was not inspected cannot be distinguished from one to a
-server. Where the kernel does not show system calls (no permission, gVisor), the stack's frames are the only evidence,
-and the connection is not named.
+A slow response looks the same while the rank waits for it. A socket whose other end is a rank of the same job, and not
+a server that is a child of one, is left to other diagnoses; a connection to a rank on a machine that was not inspected
+cannot be distinguished from one to a server. Where the kernel does not show system calls (no permission, gVisor), the
+stack's frames are the only evidence, and the connection is not named.
 
 ## References
 https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338
@@ -63,11 +63,21 @@ def _on_socket(blocked: BlockedSyscall) -> bool:
 
 
 def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
-    """Other ranks of this job at the other end: a wait between ranks is not a network that does not respond."""
-    found = (
-        holders.peers(facts, blocked.target, blocked.holders) if blocked.target and _on_socket(blocked) else RankSet()
-    )
-    return found - RankSet.of([rank])
+    """Other ranks of this job at the other end: a wait between ranks is not a network that does not respond. A child of
+    one serves others, unless multiprocessing's own connections lead to it."""
+    if blocked.target is None or not _on_socket(blocked):
+        return RankSet()
+    found = holders.peers(facts, blocked.target, blocked.holders)
+    served = RankSet() if blocked.within("/multiprocessing/") else _by_children(facts, blocked)
+    return found - served - RankSet.of([rank])
+
+
+def _by_children(facts: Facts, blocked: BlockedSyscall) -> RankSet:
+    """Ranks that are at the other end by a child only, of processes that were found there."""
+    ranks = {seen.worker.pid for seen in facts.evidence.ranks}
+    if not blocked.holders or any(holder.pid in ranks for holder in blocked.holders):
+        return RankSet()
+    return holders.ranks_among(facts, blocked.holders)
 
 
 def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:

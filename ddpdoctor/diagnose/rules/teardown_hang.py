@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked.interpreter_exit import in_queue, is_leaving, kept_by, made_queue
+from ddpdoctor.diagnose.blocked.interpreter_exit import in_queue, is_leaving, is_over, kept_by, made_queue
 from ddpdoctor.diagnose.codes import TEARDOWN_HANG
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -43,6 +43,11 @@ _FIX = (
     "Stop and join the thread, or make it a daemon; set a time limit on exit hooks; call destroy_process_group() on "
     "all ranks."
 )
+_BEFORE_EXIT = (
+    "Before a process exits, the interpreter joins every non-daemon thread and runs the exit hooks; one of these does "
+    "not return"
+)
+_JOINED = "The thread that writes into a queue is joined, and does not end"
 _QUEUE_WHY = (
     ": that of a multiprocessing.Queue waits until all that was put into it has gone through its pipe, and the process "
     "that read it has ended or reads no more."
@@ -66,7 +71,8 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     first = leaving.members[0]
     who, queue = wording.ranks(leaving), in_queue(facts, first)
     kept = None if queue else kept_by(facts, first)
-    site = kept[1] if kept else (queue and made_queue(facts)) or facts.state(first).site
+    asked = queue and not is_over(facts, first)
+    site = kept[1] if kept else (queue and not asked and made_queue(facts)) or facts.state(first).site
     by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
     by = " until its multiprocessing.Queue is read" if queue else by
     return diagnosis(
@@ -76,9 +82,8 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
         culprits=leaving,
         summary=f"{who} {wording.verb(leaving, 'is', 'are')} done and cannot exit, waiting{by}",
         why=(
-            f"No rank has work left{f', {wording.ranks(left)} exited already' if left else ''}. Before a process "
-            "exits, the interpreter joins every non-daemon thread and runs the exit hooks; one of these does not "
-            f"return{_QUEUE_WHY if queue else '.'}"
+            f"No rank has work left{f', {wording.ranks(left)} exited already' if left else ''}. "
+            f"{_JOINED if asked else _BEFORE_EXIT}{_QUEUE_WHY if queue else '.'}"
         ),
         fix=_QUEUE_FIX if queue else _FIX,
         locations=(

@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.processes import Descriptor, Holder, ProcessState, Relation
+from ddpdoctor.model.processes import Child, Descriptor, Holder, ProcessState, Relation
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose.builders import NOW
 from tests.unit.diagnose.sleeping import SERVER, asleep, held
+
+MANAGER = Site("/usr/lib/python3.11/multiprocessing/connection.py", 395, "Connection._recv")
 
 
 def test_a_server_of_this_machine_is_named() -> None:
@@ -34,3 +38,14 @@ def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> No
     found = examine(evidence).diagnoses
     assert "DD233" not in {one.code for one in found}
     assert "waits for rank 0 over one of the program's own connections" in found[0].why
+
+
+@pytest.mark.parametrize(("inside", "code"), [((), "DD233"), ((MANAGER,), "DD299")])
+def test_a_server_that_is_a_child_of_another_rank(inside: tuple[Site, ...], code: str) -> None:
+    """A service that one rank starts for all; what multiprocessing shares may wait for that rank itself."""
+    ours = replace(SERVER, target="tcp 127.0.0.1:5000 ESTABLISHED", local="127.0.0.1:41000")
+    evidence = held(asleep(*inside, call="recvfrom", on=ours), Holder(71, Relation.PEER, "python"))
+    child = Child(Worker(71, 1.0, Role.CHILD, parent=evidence.ranks[0].worker.pid), None, None, None)
+    ranks = (replace(evidence.ranks[0], children=(child,)), *evidence.ranks[1:])
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))

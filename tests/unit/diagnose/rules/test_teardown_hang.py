@@ -64,3 +64,15 @@ def test_a_queue_that_nobody_reads_any_more() -> None:
     # WHEN there are two of them THEN neither is shown
     found = examine(replace(ended(*inside), code=source(f"{code}more = mp.JoinableQueue()\n"))).diagnoses[0]
     assert (found.code, found.locations[0].file) == ("DD254", inside[0].file)
+
+
+def test_a_queue_whose_thread_the_program_joins() -> None:
+    inside = [
+        Site("/usr/lib/python3.11/threading.py", 1119, "Thread.join"),
+        Site("/usr/lib/python3.11/multiprocessing/queues.py", 199, "Queue._finalize_join"),
+        Site("/usr/lib/python3.11/multiprocessing/queues.py", 149, "Queue.join_thread"),
+        AT.line(40, "close"),
+    ]
+    found = examine(replace(ended(*inside), code=source("import multiprocessing as mp\nqueue = mp.Queue()\n")))
+    first = found.diagnoses[0]
+    assert (first.code, first.culprits.members, first.locations[0].line) == ("DD254", (0,), 40)
