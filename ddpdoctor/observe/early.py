@@ -12,6 +12,7 @@ from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import PartKind
 from ddpdoctor.diagnose import shift_cause
 from ddpdoctor.diagnose.course import with_course
+from ddpdoctor.diagnose.endless_loops import takes_again
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
@@ -30,8 +31,6 @@ from ddpdoctor.observe.parts import Attempts, Seat, Stand
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
 from ddpdoctor.observe.thread_orders import Crossing
-from ddpdoctor.program.endless_loops import takes_again
-from ddpdoctor.program.program import Program
 
 #: seconds between readings of the ranks' loaders
 LOADERS = 1.0
@@ -110,7 +109,7 @@ class Early:
         """Whether the loop over a loader goes round, and whether it may be under torch's Join, as its source says."""
         if site not in self._sources:
             code = self._inspector.source([site])
-            self._sources[site] = takes_again(Program(code), site), desync.joins(site, code)
+            self._sources[site] = takes_again(code, site), desync.joins(site, code)
         return self._sources[site]
 
     def waited(self) -> Waited | None:

@@ -125,28 +125,35 @@ def _of_ends(reading: Reading, counts: Mapping[int, LoaderCount]) -> EarlySign |
     """
     if reading.goes_round or any(count.made - count.stops > 1 for count in counts.values()):
         return None
-    every = [{end.number: end for end in standing.ends} for standing in reading.ranks.values()]
+    ends = _first_apart(reading.ranks)
+    if ends is None:
+        return None
+    alike: dict[int, list[int]] = defaultdict(list)
+    for rank, end in ends.items():
+        alike[end.batches].append(rank)
+    usual, ranks = max(alike.items(), key=lambda one: (len(one[1]), one[0]))
+    odd = RankSet.of(rank for rank, end in ends.items() if end.batches != usual)
+    said = ", ".join(
+        f"{wording.batches(batches)} on {wording.ranks(RankSet.of(own))}" for batches, own in sorted(alike.items())
+    )
+    return EarlySign(
+        UNEVEN_INPUTS.code,
+        odd if 2 * len(ranks) > len(ends) else RankSet(),
+        reading.site,
+        min(end.time for end in ends.values()),
+        reading.now,
+        f"the loop over the loader at {wording.place(reading.site)} came to its end after {said}",
+        "a rank without data replays what the others do",
+    )
+
+
+def _first_apart(ranks: Mapping[int, Standing]) -> dict[int, End] | None:
+    """The first end that all ranks have come to, and after different numbers of batches."""
+    every = [{end.number: end for end in standing.ends} for standing in ranks.values()]
     for number in sorted(set.intersection(*map(set, every))):
-        ends = {rank: ended[number] for rank, ended in zip(reading.ranks, every, strict=True)}
-        alike: dict[int, list[int]] = defaultdict(list)
-        for rank, end in ends.items():
-            alike[end.batches].append(rank)
-        if len(alike) == 1:
-            continue
-        usual, ranks = max(alike.items(), key=lambda one: (len(one[1]), one[0]))
-        odd = RankSet.of(rank for rank, end in ends.items() if end.batches != usual)
-        said = ", ".join(
-            f"{wording.batches(batches)} on {wording.ranks(RankSet.of(own))}" for batches, own in sorted(alike.items())
-        )
-        return EarlySign(
-            UNEVEN_INPUTS.code,
-            odd if 2 * len(ranks) > len(ends) else RankSet(),
-            reading.site,
-            min(end.time for end in ends.values()),
-            reading.now,
-            f"the loop over the loader at {wording.place(reading.site)} came to its end after {said}",
-            "a rank without data replays what the others do",
-        )
+        ends = {rank: ended[number] for rank, ended in zip(ranks, every, strict=True)}
+        if len({end.batches for end in ends.values()}) > 1:
+            return ends
     return None
 
 

@@ -108,6 +108,7 @@ DIAGNOSE = {
     "rule": "codes facts",
     "registry": "codes rule rules",
     "course": "codes diagnosis wording",
+    "endless_loops": "",
     "shift_cause": "codes digest divergence facts registry",
     "engine": "codes conditions course digest facts offline registry rule wording",
 }

@@ -28,6 +28,13 @@ from ddpdoctor.program.project import Project
 from ddpdoctor.program.sites import SourceSite, site_of
 
 
+class Conditional(NamedTuple):
+    """A message that begins with what has to hold of the callers; once they confirm the finding, that is left out."""
+
+    condition: str
+    message: str
+
+
 class Unconfirmed(NamedTuple):
     """Where a finding stands that only the project's other files can show to be right, and what they decide."""
 
@@ -199,14 +206,13 @@ class ModuleFacts:
         self,
         rule: LintRule,
         place: ast.AST | SourceSite,
-        message: str,
+        message: str | Conditional,
         *,
         related: tuple[tuple[SourceSite, str], ...] = (),
         fix: Fix | None = None,
         severity: Severity | None = None,
         context: Context | None = None,
         chain: tuple[SourceSite, ...] = (),
-        condition: str = "",
         unconfirmed: Unconfirmed | None = None,
     ) -> Finding | None:
         """A finding at a place in this file; if the place is in another file, where `context` was entered from this
@@ -214,10 +220,10 @@ class ModuleFacts:
 
         A fault may exist only in the combination that this file makes: a loader created in one file, and its loop in
         another. A finding that is `unconfirmed` there is reported unless another file of the project makes the code
-        right. `condition`: what has to hold of the callers, said before the message; once they confirm the finding, it
-        is left out.
+        right.
         """
         site = place if isinstance(place, SourceSite) else site_of(self.module, place)
+        condition, text = message if isinstance(message, Conditional) else ("", message)
         notes: list[Related] = []
         if site.file != self.module.path:
             entered = [
@@ -231,10 +237,10 @@ class ModuleFacts:
         if unconfirmed is not None:
             open_, asked = "only the other files of the project can tell", unconfirmed.site
             notes.append(Related(asked.file, asked.line, open_, role=unconfirmed.role))
-        notes += [Related(s.file, s.line, text) for s, text in related]
+        notes += [Related(s.file, s.line, said) for s, said in related]
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
-            site.end_column, condition + message, tuple(notes), fix,
+            site.end_column, condition + text, tuple(notes), fix,
             condition=condition,
         )  # fmt: skip
 

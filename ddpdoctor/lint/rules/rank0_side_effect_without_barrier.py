@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
 from ddpdoctor.lint.facts.contended_paths import Contest
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -93,9 +93,14 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
-            RULE, call.site, message, related=related, severity=severity, context=call.context,
-            condition=attended.condition, unconfirmed=open_,
-        )  # fmt: skip
+            RULE,
+            call.site,
+            Conditional(attended.condition, message),
+            related=related,
+            severity=severity,
+            context=call.context,
+            unconfirmed=open_,
+        )
 
     for site, call, attended in contended_paths.asked_before(facts):
         place = facts.place(call)
@@ -107,9 +112,14 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             related = ((site, "who finds it there gives up"), *attended.related)
             yield facts.finding(
-                RULE, call.site, message, related=related, severity=attended.severity, context=call.context,
-                condition=attended.condition, unconfirmed=attended.open_at(facts, call),
-            )  # fmt: skip
+                RULE,
+                call.site,
+                Conditional(attended.condition, message),
+                related=related,
+                severity=attended.severity,
+                context=call.context,
+                unconfirmed=attended.open_at(facts, call),
+            )
 
 
 def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bool:

@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ddpdoctor.lint.facts import written_files
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
@@ -107,9 +107,14 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
             "the ranks use different folders: broadcast the name from rank 0"
         )
         yield facts.finding(
-            RULE, call.site, message, related=attended.related, severity=attended.severity, context=call.context,
-            condition=attended.condition, unconfirmed=attended.open_at(facts, call),
-        )  # fmt: skip
+            RULE,
+            call.site,
+            Conditional(attended.condition, message),
+            related=attended.related,
+            severity=attended.severity,
+            context=call.context,
+            unconfirmed=attended.open_at(facts, call),
+        )
 
 
 def _who(value: Value) -> str:

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import contended_paths, written_files
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
@@ -101,6 +101,11 @@ def _told(
     if open_ is None and attended.how is Attendance.ELSEWHERE:
         return None
     return facts.finding(
-        RULE, call.site, message, related=related, severity=severity, context=call.context, condition=condition,
+        RULE,
+        call.site,
+        Conditional(condition, message),
+        related=related,
+        severity=severity,
+        context=call.context,
         unconfirmed=open_,
-    )  # fmt: skip
+    )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ddpdoctor.diagnose.endless_loops import takes_again
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.program.endless_loops import takes_again
-from ddpdoctor.program.program import Program
 
 FILE = "/job/train.py"
 EPOCHS = "for epoch in range(3):\n    for batch in loader:  # here\n        step(batch)\n"
@@ -26,9 +25,8 @@ EPOCHS = "for epoch in range(3):\n    for batch in loader:  # here\n        step
 )
 def test_takes_again(text: str, again: bool) -> None:
     (line,) = [number for number, one in enumerate(text.splitlines(), 1) if one.endswith("# here")]
-    program = Program({FILE: SourceFile(FILE, text)})
-    assert takes_again(program, Site(FILE, line, "main")) is again
+    assert takes_again({FILE: SourceFile(FILE, text)}, Site(FILE, line, "main")) is again
 
 
 def test_what_is_not_known_may_go_round() -> None:
-    assert takes_again(Program({}), Site(FILE, 1, "main"))
+    assert takes_again({}, Site(FILE, 1, "main"))
