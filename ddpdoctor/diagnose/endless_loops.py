@@ -9,10 +9,12 @@ from itertools import takewhile
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
 _LOOPS = (ast.For, ast.AsyncFor)
+#: what makes a context under which loops may end apart: torch, DistributedDataParallel, Accelerate
+_JOINS = frozenset({"Join", "join", "join_uneven_inputs"})
 
 
 def takes_again(code: Mapping[str, SourceFile], site: Site) -> bool:
@@ -29,3 +31,12 @@ def takes_again(code: Mapping[str, SourceFile], site: Site) -> bool:
     around = enclosing.around(program, site)
     loops = list(takewhile(lambda node: not isinstance(node, ast.While), around))
     return len(loops) < len(around) and not any(isinstance(node, _LOOPS) and node.lineno != site.line for node in loops)
+
+
+def is_joined(code: Mapping[str, SourceFile], site: Site) -> bool:
+    """Whether the line is in a `with` statement of torch's Join."""
+    blocks = [node for node in enclosing.around(Program(code), site) if isinstance(node, ast.With)]
+    made = [
+        item.context_expr.func for block in blocks for item in block.items if isinstance(item.context_expr, ast.Call)
+    ]
+    return any(last_name(function) in _JOINS for function in made)

@@ -106,12 +106,7 @@ def is_under_join(names: Names, code: Mapping[str, SourceFile]) -> bool:
     those of the others from there, as many as a step really has, so its number says nothing."""
     calls = {site for kind, site, _ in names.sites if kind == CALL and site is not None}
     ends = (site for site in calls if _line(site, code).lstrip().startswith(("with ", "async with ")))
-    return any(joins(site, code) for site in ends)
-
-
-def joins(site: Site, code: Mapping[str, SourceFile]) -> bool:
-    """Whether the file of a place makes such a context."""
-    return site.file in code and _JOINS.search(code[site.file].text) is not None
+    return any(_JOINS.search(code[site.file].text) for site in ends)
 
 
 def agree(recorders: Mapping[Rank, Recorder], group: str, members: RankSet) -> bool:

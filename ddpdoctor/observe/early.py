@@ -12,7 +12,7 @@ from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import PartKind
 from ddpdoctor.diagnose import shift_cause
 from ddpdoctor.diagnose.course import with_course
-from ddpdoctor.diagnose.endless_loops import takes_again
+from ddpdoctor.diagnose.endless_loops import is_joined, takes_again
 from ddpdoctor.model.collectives import Recorder
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.diagnosis import Deadlock, Outcome
@@ -109,7 +109,7 @@ class Early:
         """Whether the loop over a loader goes round, and whether it may be under torch's Join, as its source says."""
         if site not in self._sources:
             code = self._inspector.source([site])
-            self._sources[site] = takes_again(code, site), desync.joins(site, code)
+            self._sources[site] = takes_again(code, site), is_joined(code, site)
         return self._sources[site]
 
     def waited(self) -> Waited | None:

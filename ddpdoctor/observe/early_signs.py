@@ -46,7 +46,7 @@ class Reading:
     now: float
     #: the program takes the loader again when it ends, until its steps are done, or may do so
     goes_round: bool = True
-    #: the file has torch's Join in it, under which loops may end apart
+    #: the loop is under torch's Join, where it may end apart
     joins: bool = False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.diagnose.endless_loops import takes_again
+from ddpdoctor.diagnose.endless_loops import is_joined, takes_again
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 
@@ -30,3 +30,9 @@ def test_takes_again(text: str, again: bool) -> None:
 
 def test_what_is_not_known_may_go_round() -> None:
     assert takes_again({}, Site(FILE, 1, "main"))
+
+
+@pytest.mark.parametrize(("context", "joined"), [("Join([model])", True), ("model.join()", True), ("lock", False)])
+def test_is_joined(context: str, joined: bool) -> None:
+    text = f"with {context}:\n    for batch in loader:\n        step(batch)\n"
+    assert is_joined({FILE: SourceFile(FILE, text)}, Site(FILE, 2, "main")) is joined
