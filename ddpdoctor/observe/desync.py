@@ -81,7 +81,8 @@ def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
     if not shifted or not rest:
         return found
     theirs = shifts.way(next(iter(rest)), shift)
-    partings = {rank: parting(shifts.way(rank, shift), theirs) for rank in shifted}
+    by_route = shift.spot[0] in names.paths
+    partings = {rank: parting(shifts.way(rank, shift), theirs, by_route=by_route) for rank in shifted}
     ways = {Rank(rank): Way(begin, end) for rank, begin, end in shift.ways}
     if shift.counted is Counted.BATCHES:
         # they meet at the end of their ways, and have parted before
@@ -207,10 +208,22 @@ def _words(ranks: Iterable[int]) -> str:
     return f"rank{'s' * (len(members) > 1)} {members}"
 
 
-def _does(kept: Kept | None, names: Names) -> str:
+def _lines(found: Found, names: Names) -> tuple[Site | None, Site | None]:
+    """The lines of the two sides: where their routes to the same place part, if it is the same."""
+    mine, theirs = found.mine, found.theirs
+    if mine is not None and theirs is not None and mine.place == theirs.place:
+        paths = (reversed(names.paths.get(side.route, ())) for side in (mine, theirs))
+        parted = next((lines for lines in zip(*paths, strict=False) if lines[0] != lines[1]), None)
+        if parted is not None:
+            return parted
+    one, two = (names.sites[side.place][1] if side is not None else None for side in (mine, theirs))
+    return one, two
+
+
+def _does(kept: Kept | None, site: Site | None, names: Names) -> str:
     if kept is None:
         return "did nothing"
-    code, site, op = names.sites[kept.place]
+    code, _, op = names.sites[kept.place]
     where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site else ""
     return (f"called {op}" if code == CALL else _DOES.get(code, "went on")) + where
 
@@ -220,14 +233,15 @@ def _parting(found: Found, names: Names) -> tuple[Rule, str, Site | None]:
     if found.mine is None and found.theirs is None:
         return codes.UNDECIDED, "", None
     rest = found.members - found.shifted
-    said = f"{_words(found.shifted)} {_does(found.mine, names)} where {_words(rest)} {_does(found.theirs, names)}"
+    lines = _lines(found, names)
+    does, do = (_does(side, line, names) for side, line in zip((found.mine, found.theirs), lines, strict=True))
+    said = f"{_words(found.shifted)} {does} where {_words(rest)} {do}"
     mine, theirs = (found.mine.code if found.mine else -1), (found.theirs.code if found.theirs else -1)
-    site = names.sites[(found.mine or found.theirs).place][1]  # type: ignore[union-attr]
+    site = lines[0] or lines[1]
     if FORWARD_NO_SYNC in (mine, theirs) and FORWARD in (mine, theirs):
         return codes.NO_SYNC_MISMATCH, said, site
     if CALL in (mine, theirs) and mine != theirs:
-        called = found.mine if mine == CALL else found.theirs
-        return codes.RANK_CONDITIONAL_COLLECTIVE, said, names.sites[called.place][1] if called else site
+        return codes.RANK_CONDITIONAL_COLLECTIVE, said, lines[0] if mine == CALL else lines[1]
     if theirs in (FORWARD, BACKWARD, STEP, FORWARD_NO_SYNC):
         return codes.SKIPPED_BATCH, said, site
     return codes.UNDECIDED, said, site

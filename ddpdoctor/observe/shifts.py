@@ -9,6 +9,11 @@ batch more is one ahead from then on, while the number of collectives at its bat
 
 Only places that all ranks of the group visit are compared, by threads that use the group, each within the same loop
 over a loader; a loader that ends after different numbers of batches is left out with all that is done in it.
+
+Where one line is reached by several routes (a helper that makes all collectives of a job), the routes are compared too.
+A rank may come to the same by another route or line for once: a shift of a route, or of a line outside of any loader
+beside which the rank took another one, is believed only if what the ranks do from then on fits by the shift, and does
+not without it.
 """
 
 from __future__ import annotations
@@ -20,12 +25,14 @@ from enum import Enum
 from typing import NamedTuple
 
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.observe.stream import CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 #: visits for which a shift must stay the same, and how often it may have changed before
 STEADY, MOST_CHANGES = 5, 3
 #: what a shift is believed at; not at forwards without synchronisation, of which ranks may need another number
 _TELLING = frozenset({NEXT, FORWARD, STEP, CALL})
+#: and at a route to
+_ROUTED = frozenset({BACKWARD})
 #: collectives since the first batch after which ranks are said to meet in a loop
 MEETS = 2
 #: visits of a place by one rank that wait for the others'
@@ -35,6 +42,10 @@ MOST_KEPT = 2048
 #: groups of a thread that are followed: a job may make one for every epoch, and each costs time with every moment
 MOST_GROUPS = 8
 
+#: collectives of each rank and group of which the routes are kept
+MOST_ROUTES = 512
+#: share of the collectives since a shift that fit by it
+FITTING = 0.9
 #: ends of each loader that are kept
 MOST_ENDS = 8
 
@@ -70,6 +81,7 @@ class Kept(NamedTuple):
     time: float
     code: int
     place: int
+    route: int
 
 
 class End(NamedTuple):
@@ -122,6 +134,8 @@ class _Watch:
     steady: int = 0
     changes: int = 0
     visit: int = 0
+    #: what most had at the first visit with the shift
+    usual: int = 0
     since: float = 0.0
     ways: tuple[tuple[int, float, float], ...] = ()
     majority: bool = True
@@ -139,7 +153,7 @@ class _Watch:
         if by != self.by:
             self.by, self.steady, self.changes = by, 0, self.changes + 1
             self.since, self.majority = max(visit.time for visit in visits.values()), majority
-            self.visit = next(iter(visits.values())).number
+            self.visit, self.usual = next(iter(visits.values())).number, usual
             last = self.last
             self.ways = tuple((rank, last[rank].time, visit.time) for rank, visit in visits.items() if rank in last)
         self.last = visits
@@ -163,6 +177,8 @@ class Shifts:
         self._newest_ends: dict[tuple[int, int], deque[End]] = defaultdict(lambda: deque(maxlen=MOST_ENDS))
         self._watches: dict[tuple[int, Counted, Spot], _Watch] = defaultdict(_Watch)
         self._visits: dict[tuple[int, Spot], int] = defaultdict(int)
+        #: (rank, group) -> routes of its newest collectives, their places where routes are not known
+        self._routes: dict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=MOST_ROUTES))
         self._kept: dict[tuple[int, int], deque[Kept]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
         #: loaders that are left out
         self._uneven: set[int] = set()
@@ -224,36 +240,44 @@ class Shifts:
         if moment.code == NEXT:
             self._loader[thread] = moment.place
         loader = self._loader.get(thread, NOWHERE)
-        spot = (moment.place, loader)
-        self._visits[rank, spot] += 1
-        self._kept[thread].append(Kept(moment.time, moment.code, moment.place))
+        self._kept[thread].append(Kept(moment.time, moment.code, moment.place, moment.route))
+        self._visits[rank, (moment.place, loader)] += 1
         if moment.code == STOP:
             self._ends[rank, loader] += 1
             batches = self._visits[rank, (loader, loader)]
             self._newest_ends[rank, loader].append(End(self._ends[rank, loader], batches, moment.time))
             self._loader.pop(thread, None)
         else:
-            for group in self._uses.get(thread, ()):
-                position = self._counts[rank, group]
-                number = self._visits[rank, spot]
-                batch = self._visits[rank, (loader, loader)]
-                visit = Visit(number, position, self._ends[rank, loader], batch, moment.time)
-                self._visit(rank, (group, Counted.COLLECTIVES, spot), visit)
+            self._pass(rank, thread, (moment.place, loader), moment.time)
+            if moment.route != NOWHERE:
+                self._visits[rank, (moment.route, loader)] += 1
+                if len(self._names.routes_to[moment.place]) > 1:
+                    self._pass(rank, thread, (moment.route, loader), moment.time)
         if moment.group != NOWHERE:
-            self._use(rank, thread, moment.group)
+            self._use(rank, thread, moment.group, moment.place if moment.route == NOWHERE else moment.route)
             if loader != NOWHERE and moment.group not in self._retired:
                 self._meet(rank, moment.group, loader, moment.time)
+
+    def _pass(self, rank: int, thread: tuple[int, int], spot: Spot, time: float) -> None:
+        """Compare a visit in each group that the thread uses."""
+        loader = spot[1]
+        for group in self._uses.get(thread, ()):
+            batch = self._visits[rank, (loader, loader)]
+            total = self._counts[rank, group]
+            visit = Visit(self._visits[rank, spot], total, self._ends[rank, loader], batch, time)
+            self._visit(rank, (group, Counted.COLLECTIVES, spot), visit)
 
     def _meet(self, rank: int, group: int, loader: int, time: float) -> None:
         batches = self._visits[rank, (loader, loader)]
         visit = Visit(self._counts[rank, group], batches, self._ends[rank, loader], 0, time)
         self._visit(rank, (group, Counted.BATCHES, (loader, loader)), visit)
 
-    def _use(self, rank: int, thread: tuple[int, int], group: int) -> None:
+    def _use(self, rank: int, thread: tuple[int, int], group: int, route: int) -> None:
         """Count a collective; of the groups of a thread, those that it used last are followed."""
         if group in self._retired:
             return
         self._counts[rank, group] += 1
+        self._routes[rank, group].append(route)
         used = self._uses[thread]
         if not used or used[-1] != group:
             if group in used:
@@ -271,6 +295,7 @@ class Shifts:
             del self._watches[key]
         for member in self._names.known[group].members:
             self._counts.pop((int(member), group), None)
+            self._routes.pop((int(member), group), None)
 
     def _visit(self, rank: int, key: tuple[int, Counted, Spot], visit: Visit) -> None:
         watch, (group, _, spot) = self._watches[key], key
@@ -301,10 +326,48 @@ class Shifts:
             return
         if counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
             watch.take(visits)
-            telling = counted is Counted.BATCHES or self._names.sites[spot[0]][0] in _TELLING
+            telling = counted is Counted.BATCHES or self._names.sites[spot[0]][0] in _TELLING | _ROUTED
             if telling and watch.has_stayed:
                 by, majority, ways = watch.by, watch.majority, watch.ways
-                self._found.append(Shift(group, counted, spot, by, majority, watch.visit, watch.since, ways))
+                shift = Shift(group, counted, spot, by, majority, watch.visit, watch.since, ways)
+                if not self._may_be_another_way(shift) or self._fits(group, watch):
+                    self._found.append(shift)
+
+    def _may_be_another_way(self, shift: Shift) -> bool:
+        """Whether a rank may only have come to the same by another route or line for once."""
+        place, loader = shift.spot
+        if place in self._names.paths or self._names.sites[place][0] not in _TELLING:
+            return True
+        if loader != NOWHERE:
+            return False
+        shifted = {rank for rank, _ in shift.by}
+        rest = next((rank for rank, *_ in shift.ways if rank not in shifted), None)
+        if rest is None:
+            return False
+        partings = [parting(self.way(rank, shift), self.way(rest, shift)) for rank in shifted]
+        sides = [apart for apart in partings if apart is not None]
+        return any(mine is not None and theirs is not None and mine.code == theirs.code for mine, theirs in sides)
+
+    def _fits(self, group: int, watch: _Watch) -> bool:
+        """Whether what the ranks have done since the shift is the same by it, and is not without it."""
+        shifted = dict(watch.by)
+        reference = next((rank for rank in watch.last if rank not in shifted), None)
+        if reference is None:
+            return False
+        theirs = self._numbered(reference, group)
+        for rank, shift in watch.by:
+            mine = self._numbered(rank, group)
+            since = [number for number in theirs if number >= watch.usual and {number, number + shift} <= mine.keys()]
+            apart = sum(theirs[number] != mine[number] for number in since)
+            fitting = sum(theirs[number] == mine[number + shift] for number in since)
+            if apart < STEADY or fitting < FITTING * len(since):
+                return False
+        return True
+
+    def _numbered(self, rank: int, group: int) -> dict[int, int]:
+        """The routes of a rank's newest collectives, by number."""
+        routes = self._routes[rank, group]
+        return dict(enumerate(routes, self._counts[rank, group] - len(routes)))
 
 
 def _usual(positions: list[int]) -> tuple[int, bool]:
@@ -313,13 +376,15 @@ def _usual(positions: list[int]) -> tuple[int, bool]:
     return (value, True) if 2 * number > len(positions) else (positions[0], False)
 
 
-def parting(mine: tuple[Kept, ...], theirs: tuple[Kept, ...]) -> tuple[Kept | None, Kept | None] | None:
-    """The first moments in which two ways differ (see `Shifts.way`); None for one of them if the other did something
-    more. None if they are equal, or one is not known."""
+def parting(
+    mine: tuple[Kept, ...], theirs: tuple[Kept, ...], *, by_route: bool = False
+) -> tuple[Kept | None, Kept | None] | None:
+    """The first moments in which two ways differ (see `Shifts.way`), in their places or in the routes to them; None for
+    one of them if the other did something more. None if they are equal, or one is not known."""
     if not mine or not theirs:
         return None
     for one, two in zip(mine, theirs, strict=False):
-        if one.place != two.place:
+        if one.place != two.place or (by_route and one.route != two.route):
             return one, two
     if len(mine) == len(theirs):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,6 +44,9 @@ class Moment(NamedTuple):
     blocks: bool = False
     #: of a send or recv whose peer is known; `group` is NOWHERE, since only two meet
     message: Message | None = None
+    #: of what a group meets in: number of the place together with the calls that led to it, NOWHERE if they are not
+    #: known. One line of a project's own module may make every collective of a job
+    route: int = NOWHERE
 
 
 @dataclass(slots=True)
@@ -51,8 +55,14 @@ class Names:
 
     places: dict[tuple[int, Site | None, str], int] = field(default_factory=dict)
     groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
-    #: by number
+    #: (place, path of calls) -> number of the route, counted with the places
+    routes: dict[tuple[int, tuple[Site, ...]], int] = field(default_factory=dict)
+    #: place -> its routes
+    routes_to: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    #: by number, of places and of routes
     sites: list[tuple[int, Site | None, str]] = field(default_factory=list)
+    paths: dict[int, tuple[Site, ...]] = field(default_factory=dict)
+    #: by number
     known: list[Group] = field(default_factory=list)
 
     def place(self, code: int, site: tuple[str, int, str] | None, op: str) -> int:
@@ -61,6 +71,17 @@ class Names:
         if number is None:
             number = self.places[key] = len(self.sites)
             self.sites.append(key)
+        return number
+
+    def route(self, place: int, path: tuple[tuple[str, int, str], ...]) -> int:
+        """The route to a place; `path` begins with the innermost call."""
+        key = (place, tuple(Site(*site) for site in path))
+        number = self.routes.get(key)
+        if number is None:
+            number = self.routes[key] = len(self.sites)
+            self.sites.append(self.sites[place])
+            self.paths[number] = key[1]
+            self.routes_to[place].append(number)
         return number
 
     def group(self, name: str, description: str, members: tuple[int, ...]) -> int:
@@ -80,6 +101,7 @@ class Translator:
         self._texts = texts
         self._world = names.group("0", "default_pg", tuple(range(world_size)))
         self._places: dict[tuple[int, int, int], int] = {}
+        self._routes: dict[tuple[int, int], int] = {}
         self._groups: dict[int, int] = {0: self._world}
         #: thread -> whether its newest forward has a backward that communicates
         self._synchronises: dict[int, bool] = {}
@@ -89,7 +111,7 @@ class Translator:
         return [self._moment(row) for row in rows]
 
     def _moment(self, row: tuple[Any, ...]) -> Moment:
-        _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, _, _ = row
+        _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, path, _ = row
         key = (code, site, op)
         place = self._places.get(key)
         if place is None:
@@ -98,7 +120,8 @@ class Translator:
         if code == CALL:
             kind = flags >> layout.KIND_SHIFT
             if kind in _COLLECTIVE:
-                return Moment(time, code, thread, place, self._group(group), not flags & layout.ASYNCHRONOUS)
+                blocks, route = not flags & layout.ASYNCHRONOUS, self._route(place, path)
+                return Moment(time, code, thread, place, self._group(group), blocks, route=route)
             if kind in (_SEND, _RECV) and peer >= 0:
                 waits = kind == _RECV and not flags & layout.ASYNCHRONOUS
                 sender, receiver = (self._rank, peer) if kind == _SEND else (peer, self._rank)
@@ -108,8 +131,15 @@ class Translator:
         elif code == FORWARD_NO_SYNC:
             self._synchronises[thread] = False
         elif code == BACKWARD and self._synchronises.pop(thread, False):
-            return Moment(time, code, thread, place, self._group(group), True)
+            return Moment(time, code, thread, place, self._group(group), True, route=self._route(place, path))
         return Moment(time, code, thread, place, NOWHERE)
+
+    def _route(self, place: int, path: int) -> int:
+        number = self._routes.get((place, path))
+        if number is None:
+            frames = self._texts.path(path)
+            number = self._routes[place, path] = self._names.route(place, frames) if frames else NOWHERE
+        return number
 
     def _group(self, position: int) -> int:
         number = self._groups.get(position)

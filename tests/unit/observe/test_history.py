@@ -47,6 +47,12 @@ class Job:
                 writer.enter(slot, Operation(CALL_KIND["all"], writer.text("all_reduce")), (place, 0), CALL_EVENT)
                 writer.leave(slot, 0)
 
+    def step(self, times: int) -> None:
+        """Steps of all ranks, of two collectives each."""
+        for _ in range(times):
+            for line in (5, 6):
+                self.meet(range(RANKS), line)
+
     def identify(self, rank: int, **changes: str) -> None:
         self._writers[rank].identify(**changes)
 
@@ -96,10 +102,10 @@ def test_a_shift_in_the_second_attempt_is_found(job: Job, history: History) -> N
         job.end()
         for rank in range(RANKS):
             job.start(rank)
-        job.meet(range(RANKS), 5, times=20)
+        job.step(times=20)
         history.read(job.workers)
     job.meet(range(1), 3)
-    job.meet(range(RANKS), 5, times=2 * STEADY)
+    job.step(times=2 * STEADY)
     history.read(job.workers)
     (found, *_) = history.shifts.found()
     assert found.by == ((0, 1),)

@@ -63,6 +63,34 @@ def uneven_portions(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
     yield BACKWARD, "portion", True
 
 
+def figure_left_out(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """No loader, and one line makes all collectives."""
+    yield CALL, "share by learn", True
+    for _ in range(2 if (rank, step) == (1, 20) else 3):
+        yield CALL, "share by post", True
+
+
+def second_model_left_out(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """No loader, and one line takes the steps of two models."""
+    for model in ("one",) if (rank, step) == (1, 20) else ("one", "two"):
+        yield FORWARD, "forward", False
+        yield BACKWARD, f"backward by {model}", True
+
+
+def another_route_for_once(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    yield CALL, "share by learn", True
+    yield CALL, "share by empty" if (rank, step) == (1, 20) else "share by post", True
+
+
+def another_line_for_once(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """Batches of a generator; an empty one has its own lines, which keep the rank in step."""
+    mark = " of an empty batch" if (rank, step) == (1, 20) else ""
+    yield FORWARD, f"forward{mark}", False
+    yield BACKWARD, f"backward{mark}", True
+    yield STEP, f"step{mark}", False
+    yield CALL, f"metric{mark}", True
+
+
 def evaluates_on_rank_zero(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
     yield from whole(rank, step)
     if rank == 0 and step % 5 == 0:
@@ -78,6 +106,17 @@ def varies(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
     yield BACKWARD, "backward", True
 
 
+def moment(names: Names, time: float, done: tuple[int, str, bool], group: int) -> Moment:
+    """What is done at a line, "line" or "line by caller"."""
+    code, text, meets = done
+    line, _, caller = text.partition(" by ")
+    place = names.place(code, (line, 1, ""), "")
+    if not meets:
+        return Moment(time, code, 1, place, NOWHERE)
+    route = names.route(place, ((line, 1, ""), (caller or "main", 1, "")))
+    return Moment(time, code, 1, place, group, code == BACKWARD, route=route)
+
+
 def run(loop: Loop, ranks: int, *, steps: int = 40, seed: int = 0) -> tuple[Shifts, list[shifts.Shift], Names]:
     names = Names()
     group = names.group("0", "", tuple(range(ranks)))
@@ -85,13 +124,8 @@ def run(loop: Loop, ranks: int, *, steps: int = 40, seed: int = 0) -> tuple[Shif
     told: list[shifts.Shift] = []
     streams = {}
     for rank in range(ranks):
-        places = ((code, line, meets) for step in range(steps) for code, line, meets in loop(rank, step))
-        streams[rank] = [
-            Moment(
-                i * 0.01, code, 1, names.place(code, (line, 1, ""), ""), group if meets else NOWHERE, code == BACKWARD
-            )
-            for i, (code, line, meets) in enumerate(places)
-        ]
+        done = [one for step in range(steps) for one in loop(rank, step)]
+        streams[rank] = [moment(names, i * 0.01, one, group) for i, one in enumerate(done)]
     order = random.Random(seed)
     while any(streams.values()):
         rank = order.choice([rank for rank, left in streams.items() if left])
@@ -139,7 +173,15 @@ def test_a_rank_that_is_a_batch_ahead_at_each_collective_is_told(ranks: int, *, 
 
 @pytest.mark.parametrize(
     ("loop", "culprit"),
-    [(skips_forward, 1), (skips_backward, 1), (extra_barrier, 1), (metric_left_out, 1), (more_portions, 1)],
+    [
+        (skips_forward, 1),
+        (skips_backward, 1),
+        (extra_barrier, 1),
+        (metric_left_out, 1),
+        (more_portions, 1),
+        (figure_left_out, 1),
+        (second_model_left_out, 1),
+    ],
 )
 def test_a_fault_is_told_within_seven_visits_with_its_rank(loop: Loop, culprit: int) -> None:
     _, told, _ = run(loop, 3)
@@ -155,7 +197,10 @@ def test_with_two_ranks_there_is_a_shift_without_a_culprit() -> None:
     assert not any(shift.majority for shift in told)
 
 
-@pytest.mark.parametrize("loop", [whole, evaluates_on_rank_zero, uneven_portions, varies])
+@pytest.mark.parametrize(
+    "loop",
+    [whole, evaluates_on_rank_zero, uneven_portions, varies, another_route_for_once, another_line_for_once],
+)
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_healthy_loops_are_silent(loop: Loop, ranks: int) -> None:
     assert run(loop, ranks)[1] == []
