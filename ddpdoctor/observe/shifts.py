@@ -29,6 +29,9 @@ from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, STE
 
 #: visits for which a shift must stay the same, and how often it may have changed before
 STEADY, MOST_CHANGES = 5, 3
+#: at how many of these visits there must have been further collectives: a rank that trains for itself between two of
+#: them, for fewer rounds than the others, is ahead for the visits in which those still train
+MOVING = 3
 #: what a shift is believed at; not at forwards without synchronisation, of which ranks may need another number
 _TELLING = frozenset({NEXT, FORWARD, STEP, CALL})
 #: and at a route to
@@ -132,6 +135,9 @@ class _Watch:
     first: dict[int, Visit] = field(default_factory=dict)
     by: tuple[tuple[int, int], ...] = ()
     steady: int = 0
+    #: of the steady visits, those before which each rank made further collectives
+    moving: int = 0
+    told: bool = False
     changes: int = 0
     visit: int = 0
     #: what most had at the first visit with the shift
@@ -151,18 +157,21 @@ class _Watch:
         usual, majority = _usual([visit.total for visit in visits.values()])
         by = tuple((rank, visit.total - usual) for rank, visit in visits.items() if visit.total != usual)
         if by != self.by:
-            self.by, self.steady, self.changes = by, 0, self.changes + 1
+            self.by, self.steady, self.moving, self.told, self.changes = by, 0, 0, False, self.changes + 1
             self.since, self.majority = max(visit.time for visit in visits.values()), majority
             self.visit, self.usual = next(iter(visits.values())).number, usual
-            last = self.last
-            self.ways = tuple((rank, last[rank].time, visit.time) for rank, visit in visits.items() if rank in last)
-        self.last = visits
+            self.ways = tuple(
+                (rank, self.last[rank].time, visit.time) for rank, visit in visits.items() if rank in self.last
+            )
+        last, self.last = self.last, visits
+        self.moving += all(rank in last and last[rank].total < visit.total for rank, visit in visits.items())
         self.steady += 1
 
     @property
     def has_stayed(self) -> bool:
-        """Whether there is a shift that has just stayed long enough, and did not change all the time before."""
-        return bool(self.by) and self.steady == STEADY and self.changes <= MOST_CHANGES and self.visit > 1
+        """Whether there is a shift that has stayed long enough, and did not change all the time before."""
+        long = self.steady >= STEADY and self.moving >= MOVING
+        return bool(self.by) and long and self.changes <= MOST_CHANGES and self.visit > 1
 
 
 class Shifts:
@@ -322,15 +331,17 @@ class Shifts:
             return
         if len({visit.batch for visit in visits.values()}) > 1:
             # ranks need not come here equally often for each batch: then the batches tell, and not this place
-            watch.steady = 0
+            watch.steady = watch.moving = 0
             return
         if counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
             watch.take(visits)
             telling = counted is Counted.BATCHES or self._names.sites[spot[0]][0] in _TELLING | _ROUTED
-            if telling and watch.has_stayed:
+            # asked again now and then: the collectives may not have been enough to tell
+            if telling and watch.has_stayed and not watch.told and watch.steady % STEADY == 0:
                 by, majority, ways = watch.by, watch.majority, watch.ways
                 shift = Shift(group, counted, spot, by, majority, watch.visit, watch.since, ways)
                 if not self._may_be_another_way(shift) or self._fits(group, watch):
+                    watch.told = True
                     self._found.append(shift)
 
     def _may_be_another_way(self, shift: Shift) -> bool:

@@ -33,8 +33,17 @@ def polled_file(program: Program, site: Site) -> Poll | None:
     tree = program.tree(site.file)
     if loop is None or tree is None or not _sleeps(loop, site.line):
         return None
-    found = _check(loop.test, negated=False) if isinstance(loop, ast.While) else None
+    found = _test(loop) if isinstance(loop, ast.While) else None
     return Poll(text_of(found[0]), found[1]) if found else _checked_inside(loop)
+
+
+def _test(loop: ast.While) -> tuple[ast.expr, bool] | None:
+    """The check of the loop's test, or of what the loop sets the variable to that it tests: `while missing:`."""
+    if not isinstance(loop.test, ast.Name):
+        return _check(loop.test, negated=False)
+    sets = (node for node in walk(loop) if isinstance(node, ast.Assign))
+    values = [one.value for one in sets if [text_of(target) for target in one.targets] == [loop.test.id]]
+    return _check(values[0], negated=False) if len(values) == 1 else None
 
 
 def _checked_inside(loop: ast.While | ast.For) -> Poll | None:
@@ -71,6 +80,10 @@ def _check(test: ast.expr, *, negated: bool) -> tuple[ast.expr, bool] | None:
             return found[0] if len(found) == 1 else None
         case ast.Call(func=function) if last_name(function) in _CHECKS:
             return test, not negated
+        case ast.Call(func=ast.Name(id="all" | "any"), args=[ast.GeneratorExp(elt=inner) | ast.ListComp(elt=inner)]):
+            return _check(inner, negated=negated)
+        case ast.ListComp(generators=[ast.comprehension(ifs=[inner])]):
+            return _check(inner, negated=negated)
     return None
 
 

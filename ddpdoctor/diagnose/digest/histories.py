@@ -27,6 +27,8 @@ RUN = 4
 #: Most differences that are examined thoroughly: if ranks have different roles, histories differ everywhere.
 THOROUGH = 32
 _FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
+#: what a rank does in a round in which it meets nobody
+_LOCAL_ROUND = frozenset({EventKind.BACKWARD, EventKind.OPTIMIZER_STEP})
 #: events of data iterators
 _DATA = frozenset({EventKind.NEXT, EventKind.STOP_ITERATION, EventKind.NEXT_RAISED})
 #: collectives with which wrapped models begin a forward
@@ -142,7 +144,28 @@ def read_history(rank: RankEvidence) -> History | None:
         if step:
             steps.append(step)
             times.append(event.time)
-    return History(rank.rank, tuple(steps), tuple(times), rank.page.events_lost > 0)
+    kept = _without_local_rounds(steps)
+    return History(rank.rank, tuple(steps[i] for i in kept), tuple(times[i] for i in kept), rank.page.events_lost > 0)
+
+
+def _without_local_rounds(steps: Sequence[HistoryStep]) -> Sequence[int]:
+    """The indices of the steps to compare. Where a rank updates its weights several times between two collectives as a
+    rule, the number of these rounds is its own affair, and each stretch of them counts as one round."""
+    numbered = itertools.groupby(range(len(steps)), key=lambda index: steps[index].collective)
+    stretches = [list(stretch) for collective, stretch in numbered if not collective]
+    local = [stretch for stretch in stretches if {steps[index].kind for index in stretch} == _LOCAL_ROUND]
+    several = [stretch for stretch in local if _updates(steps, stretch) > 1]
+    if len(several) <= 1 or 2 * len(several) <= len(local):
+        return range(len(steps))
+    again: set[int] = set()
+    for stretch in several:
+        first = {steps[index]: index for index in reversed(stretch)}
+        again |= set(stretch) - set(first.values())
+    return [index for index in range(len(steps)) if index not in again]
+
+
+def _updates(steps: Sequence[HistoryStep], stretch: Sequence[int]) -> int:
+    return sum(steps[index].kind is EventKind.OPTIMIZER_STEP for index in stretch)
 
 
 def _with_collective(forward: HistoryStep, event: Event) -> HistoryStep | None:

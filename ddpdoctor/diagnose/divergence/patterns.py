@@ -165,8 +165,10 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
         return None
     compared, own = found
     pattern, points = _pattern(facts, own), control_flow_diff.branch_points(facts, own, own.odd)
-    usual = own.reference_next
-    if usual is not None and usual.kind is EventKind.CALL and not usual.collective:
+    usual, act = own.reference_next, own.odd_next
+    if act is not None and act.collective and _only_on_some_ranks(facts, compared, act):
+        pattern = Pattern.EXTRA_CALL
+    elif usual is not None and usual.kind is EventKind.CALL and not usual.collective:
         pattern = Pattern.LEFT_LOOP  # into another round it would have gone by a message
     if pattern is Pattern.UNCLEAR or not points:
         return None
@@ -302,8 +304,10 @@ def _pattern(facts: Facts, compared: Comparison) -> Pattern:
         return _call_against_round(facts, compared, odd_next, reference_next)
     if reference_next.kind is EventKind.CALL:
         return _call_against_call(facts, compared, odd_next, reference_next)
-    # the loop of the others ended; that alone says nothing of this call, but a condition on the rank does
-    return Pattern.EXTRA_CALL if _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
+    # the loop of the others ended; that alone says nothing of this call, but a condition on the way to it does
+    points = control_flow_diff.branch_points(facts, compared)
+    entered = len(points) == 1 and points[0].enters
+    return Pattern.EXTRA_CALL if entered or _only_on_some_ranks(facts, compared, odd_next) else Pattern.UNCLEAR
 
 
 def _told(facts: Facts, compared: Comparison, *, behind: bool) -> Pattern:

@@ -60,7 +60,7 @@ def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:
     who = wording.ranks(culprits)
     return diagnosis(
         RANK_FINISHED_EARLY,
-        facts.waiting,
+        left,
         confidence=confidence,
         blame=Confidence.LIKELY if len(culprits) >= len(left) else confidence,
         culprits=culprits,

@@ -24,6 +24,7 @@ HOOK = "mmengine.hooks.Hook"
 HOROVOD = "horovod.torch.DistributedOptimizer"
 PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
+STAGE = "torch.distributed.pipelining.PipelineStage"
 
 
 def _plain(where: str, *names: str) -> dict[str, Collective]:
@@ -95,6 +96,7 @@ _KINDS = {
     "physicsnemo.distributed.manager.DistributedManager": MANAGER,
     "modulus.distributed.DistributedManager": MANAGER,
     "modulus.distributed.manager.DistributedManager": MANAGER,
+    "torch.distributed.pipelining.stage.PipelineStage": STAGE,
 }
 
 #: attributes that hold an object of a framework
@@ -117,8 +119,11 @@ RANKS = {
     "is_last_process": "last",
     "should_save": "first",
     "should_log": "first",
+    # of a pipeline's stage, where there is one pipeline
+    "is_first": "first",
+    "is_last": "last",
 }
-RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER, MANAGER})
+RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER, MANAGER, STAGE})
 #: parameters of hooks that a framework calls, by the class that has the hooks
 HOOKS = {
     CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE},

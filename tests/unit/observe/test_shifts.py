@@ -91,6 +91,15 @@ def another_line_for_once(rank: int, step: int) -> Iterator[tuple[int, str, bool
     yield CALL, f"metric{mark}", True
 
 
+def trains_for_itself(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
+    """Rounds between which weights are averaged; the batches of one rank are larger, and fewer."""
+    del step
+    for _ in range(12 if rank == 1 else 24):
+        yield BACKWARD, "local", False
+        yield STEP, "local", False
+    yield CALL, "average", True
+
+
 def evaluates_on_rank_zero(rank: int, step: int) -> Iterator[tuple[int, str, bool]]:
     yield from whole(rank, step)
     if rank == 0 and step % 5 == 0:
@@ -199,7 +208,15 @@ def test_with_two_ranks_there_is_a_shift_without_a_culprit() -> None:
 
 @pytest.mark.parametrize(
     "loop",
-    [whole, evaluates_on_rank_zero, uneven_portions, varies, another_route_for_once, another_line_for_once],
+    [
+        whole,
+        evaluates_on_rank_zero,
+        uneven_portions,
+        varies,
+        another_route_for_once,
+        another_line_for_once,
+        trains_for_itself,
+    ],
 )
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_healthy_loops_are_silent(loop: Loop, ranks: int) -> None:

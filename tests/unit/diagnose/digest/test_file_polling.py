@@ -47,6 +47,14 @@ POLLS = [
         Poll("open(path, 'x')", True),
     ),
     (
+        "while missing:\n    missing = [p for p in missing if not os.path.exists(p)]\n    time.sleep(1)\n",
+        Poll("os.path.exists(p)", False),
+    ),
+    (
+        "while not all(p.exists() for p in parts):\n    time.sleep(1)\n",
+        Poll("p.exists()", False),
+    ),
+    (
         "for _ in range(9):\n    try:\n        lock.touch(exist_ok=False)\n    except OSError:\n        sleep(1)\n",
         Poll("lock.touch(exist_ok=False)", True),
     ),
@@ -64,6 +72,7 @@ def test_a_loop_that_sleeps_for_a_file(loop: str, expected: Poll) -> None:
     [
         "while True:\n    time.sleep(1)\n",
         "while not event.is_set():\n    time.sleep(1)\n",
+        "while waiting:\n    waiting = [one for one in waiting if one.is_alive()]\n    time.sleep(1)\n",
         "while os.path.exists(lock):\n    work()  # no nap: sleep(\n",
         "while True:\n    try:\n        open(path)\n    except OSError:\n        time.sleep(1)\n",
         "while a.exists() or b.exists():\n    time.sleep(1)\n",

@@ -137,3 +137,16 @@ def test_too_few_rounds_show_no_habit() -> None:
     first = Doing([STARTED, *FIRST, SENDS], callers=ON_THE_WAY)
     last = Doing([STARTED, *LAST, AFTER])
     assert examine(job([first, last], code={AT.file: STAGES})).diagnoses[0].code != "DD206"
+
+
+def test_a_stage_that_reports_alone_has_not_left_its_loop() -> None:
+    code = STAGES.replace(
+        "if loss is not None and loss < 0.1:\n            return                                 # line 15",
+        "if dist.get_rank() == 1:\n            dist.all_reduce(loss)                  # line 15",
+    )
+    first = Doing([STARTED, *FIRST * 4, SENDS], callers=ON_THE_WAY)
+    path = (AT.line(15, "train"), AT.line(18, "<module>"))
+    reports = Act(EventKind.CALL, path[0], "all_reduce", path=path)
+    last = Doing([STARTED, *LAST * 4, reports], callers=path[1:])
+    found = examine(job([first, last], code={AT.file: code})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD203", (1,), 15)
