@@ -44,23 +44,17 @@ HANGING = [case for case in KNOWN if case.harm is None]
 CASES = [case for case in HANGING if not case.packages]
 #: cases inside a framework, which `make test-frameworks` installs
 INSIDE = [case for case in HANGING if case.packages]
-#: at least one case of each kind of evidence that decides a verdict; `make test-slow` has them all
+#: a case of each kind of evidence that decides a verdict; `make test-slow` has them all
 DAILY = frozenset(
     (
-        *LAUNCHED,
-        *("rank-conditional-collective", "skipped-batch", "swallowed-exception", "local-stop-decision"),
-        *("collective-order-mismatch", "no-sync-mismatch", "one-rank-forward-through-ddp", "sharded-state-on-one-rank"),
-        *("p2p-deadlock", "group-order-cycle", "data-worker-stuck", "lock-wait", "slow-host-work", "gil-held"),
-        *("stopped-process", "rank-finished-early", "undecided"),
+        *("rendezvous-unreachable", "rank-died", "exception-masked", "shape-mismatch", "uneven-inputs"),
+        *("rank-conditional-collective", "skipped-batch", "local-stop-decision", "no-sync-mismatch"),
+        *("sharded-state-on-one-rank", "p2p-deadlock", "group-order-cycle", "data-worker-stuck", "lock-wait"),
+        *("slow-host-work", "stopped-process", "undecided"),
     )
 )
 #: cures that are the most like what a watchdog could take for a hang
-DAILY_CURES = frozenset(
-    (
-        *("uneven-inputs", "sharded-state-on-one-rank", "p2p-deadlock", "data-worker-stuck", "slow-checkpoint"),
-        *("gil-held", "rank-finished-early", "compile-skew"),
-    )
-)
+DAILY_CURES = frozenset((*("uneven-inputs", "data-worker-stuck", "slow-checkpoint", "compile-skew"),))
 #: what is not right yet, or not each time, and why
 OPEN = {
     "deepspeed-conditional-expert": "ZeRO 3 fetches weights ahead, so the line is the one after the skipped expert",

@@ -23,8 +23,8 @@ SLOW = {
 SHOWN = ("slow_saving", "slow_polling")
 NAMES = sorted(path.stem for path in HEALTHY.glob("*.py"))
 QUICK = [name for name in NAMES if name not in SLOW]
-#: uneven work, several groups, a long step; `make healthy-runs` makes many of all kinds
-DAILY = ("join_uneven", "two_groups_async", "thread_with_own_group", "long_step")
+#: uneven work, a group of a thread, a long step; `make healthy-runs` makes many of all kinds
+DAILY = ("join_uneven", "thread_with_own_group", "long_step")
 
 
 def test_the_list_is_whole() -> None:

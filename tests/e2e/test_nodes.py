@@ -26,8 +26,9 @@ LOST_WITHIN = 10.0
 TRIES = 3
 
 CASES = {case.name: case for case in load_all(root()) if not case.packages and not case.harm and not case.needs}
-#: one that is proven, and a crash: `make test-nodes` has all
-SHORT = ("rank-conditional-collective", "rank-died")
+#: one that is proven, and a crash: `make test-nodes` has all; and what is run with the tests that are not slow
+ALONE = ("rank-conditional-collective", "rank-died")
+SHORT = ("rank-conditional-collective",)
 #: of every family one or two, with their culprit on every node
 EVERYWHERE = (
     *("uneven-inputs", "rank-conditional-collective", "skipped-batch"),
@@ -57,7 +58,7 @@ def at_four(case: Case) -> tuple[int, ...] | None:
 MATRIX = [name for name, case in CASES.items() if at_four(case) is not None and name not in LEFT_OUT]
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in SHORT else [pytest.mark.slow]) for n in ALONE])
 def test_all_nodes_say_the_same(name: str, tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         _say_the_same(lab, CASES[name], turned=0)

@@ -19,7 +19,7 @@ PARTS = {
     "two_models": {0, 1},
 }
 #: proven on every run of the tests; the others with `make test-slow`
-SHOWN = ("busy_world", "helper_thread")
+SHOWN = ("busy_world",)
 #: seconds after the last progress of the part: standing, two readings, and a look
 WITHIN = 12.0
 
