@@ -27,6 +27,7 @@ https://github.com/NVIDIA/nccl/issues/522 https://github.com/pytorch/pytorch/iss
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import wording
@@ -38,6 +39,7 @@ from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.causes import more_than_an_order
+from ddpdoctor.diagnose.divergence.habits import ENOUGH_ROUNDS
 from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -92,25 +94,49 @@ def _is_new(wait: Wait, path: tuple[Wait, ...]) -> bool:
 
 
 def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
-    """Each rank waits in another group; the cycle does not show which rank left the common order."""
+    """Each rank waits in another group; the cycle does not show which rank left the common order, but what the ranks
+    did in the rounds before may."""
     world = facts.evidence.world_size
     members = RankSet.of(wait.rank for wait in cycle)
+    usual = {wait.rank: before for wait in cycle if (before := _usual_group(facts, wait)) is not None}
+    changed = RankSet.of(rank for rank, before in usual.items() if before != _key_of(cycle, rank))
+    culprits = changed if len(changed) == 1 and len(usual) == len(cycle) else RankSet()
     links = [
         f"rank {wait.rank} waits in {wait_label(wait)} of {wait.group.label(world) if wait.group else 'a group'} for "
         f"rank {following.rank}"
         for wait, following in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
     ]
+    habits = [
+        f"rank {rank} used {Group(*usual[rank]).label(world)} at this point in every round before" for rank in culprits
+    ]
     return diagnosis(
         GROUP_ORDER_CYCLE,
-        facts.waiting,
+        facts.waiting - culprits,
         confidence=Confidence.LIKELY,
-        blame=Confidence.POSSIBLE,
+        blame=Confidence.LIKELY if culprits else Confidence.POSSIBLE,
+        culprits=culprits,
         summary=(f"{wording.ranks(members)} wait for each other in a cycle through {_groups_of(cycle)} process groups"),
         why=f"{'; '.join(links)}. Each rank would enter the group in which the previous rank waits only afterwards.",
         fix="Use the groups in the same order on every rank, also where communication overlaps with other work.",
-        locations=facts.locations_of(members),
-        evidence=tuple(links),
+        locations=facts.locations_of(culprits) + facts.locations_of(members - culprits),
+        evidence=(*habits, *links),
     )
+
+
+def _usual_group(facts: Facts, wait: Wait) -> tuple[str, tuple[Rank, ...]] | None:
+    """The group that the rank used in every round before at the point where it waits now: after the group before. None
+    if there were too few rounds, or it was not always the same."""
+    history = facts.histories.get(wait.rank)
+    used = [step.group for step in history.steps if step.collective and step.group] if history else []
+    if len(used) < 2 or wait.group is None or used[-1] != _key(wait.group):
+        return None
+    followed = {after for before, after in itertools.pairwise(used[:-1]) if before == used[-2]}
+    often = used[:-2].count(used[-2]) >= ENOUGH_ROUNDS - 1
+    return followed.pop() if often and len(followed) == 1 else None
+
+
+def _key_of(cycle: tuple[Wait, ...], rank: Rank) -> tuple[str, tuple[Rank, ...]] | None:
+    return next((_key(wait.group) for wait in cycle if wait.rank == rank and wait.group), None)
 
 
 def _threads_in_disorder(facts: Facts) -> Mapping[Rank, tuple[Wait, ...]]:

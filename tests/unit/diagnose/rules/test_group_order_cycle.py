@@ -107,3 +107,29 @@ def test_cycle_through_many_groups_blames_nobody() -> None:
     found = report.diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD220", ())
     assert "4 process groups" in found.summary
+
+
+RING = {"ab": (0, 1), "bc": (1, 2), "ca": (0, 2)}
+#: the groups of each rank, by number
+ROADS = (("ab", "ca"), ("ab", "bc"), ("bc", "ca"))
+
+
+def _round(rank: int, *, turned: bool = False) -> list[Act]:
+    return [AT.all("all_reduce", 3, group=name) for name in (ROADS[rank][::-1] if turned else ROADS[rank])]
+
+
+@pytest.mark.parametrize(("rounds", "culprits"), [(4, (0,)), (1, ())])
+def test_the_rank_that_changed_its_own_order_closed_the_cycle(rounds: int, culprits: tuple[int, ...]) -> None:
+    ranks = [Doing([*_round(rank) * rounds, _round(rank, turned=rank == 0)[0]]) for rank in range(3)]
+    found = examine(job(ranks, groups=RING)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD220", culprits)
+
+
+def test_orders_that_always_change_blame_nobody() -> None:
+    before = [act for turned in (False, True, False, True) for act in _round(0, turned=turned)]
+    ranks = [
+        Doing([*before, _round(0, turned=True)[0]]),
+        *(Doing([*_round(rank) * 4, _round(rank)[0]]) for rank in (1, 2)),
+    ]
+    found = examine(job(ranks, groups=RING)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD220", ())
