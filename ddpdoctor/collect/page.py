@@ -181,7 +181,7 @@ def _leaving(notes: list[Any]) -> Raised | None:
 def _ended_thread(note: Any) -> EndedThread | None:
     match note:
         case {"thread": str(name), "raised": raised} if (found := _raised(raised)) is not None:
-            return EndedThread(name, found)
+            return EndedThread(name, found, task=note.get("task") is True)
     return None
 
 

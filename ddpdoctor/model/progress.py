@@ -122,6 +122,8 @@ class EndedThread:
 
     name: str
     raised: Raised
+    #: it ended a task that the thread ran for a pool, and nobody has read the task's result; the thread itself goes on
+    task: bool = False
 
 
 @dataclass(frozen=True, slots=True)

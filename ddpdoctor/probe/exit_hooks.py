@@ -44,6 +44,8 @@ _pending: dict[tuple[int, str], dict[str, Any]] = {}
 _lock_files: tuple[str, ...] = ()
 #: exceptions that have ended threads, the newest last
 _threads: list[dict[str, Any]] = []
+#: exceptions of a pool's tasks that nobody has read, by number, the newest last
+_tasks: dict[int, dict[str, Any]] = {}
 #: the newest `sys.exit` with a failure status
 _leaving: dict[str, Any] | None = None
 _ended = False
@@ -135,10 +137,11 @@ def _write_pending(page: PageWriter) -> None:
     others: list[Any] = [{"lock_file": path} for path in _lock_files]
     if _leaving is not None:
         others.append({"leaving": _leaving})
+    ended = [*_threads, *_tasks.values()]
     try:
-        page.pending([*raised, *others, *_threads])
+        page.pending([*raised, *others, *ended])
     except ValueError:
-        threads = ({**one, "raised": _shortened(one["raised"])} for one in _threads)
+        threads = ({**one, "raised": _shortened(one["raised"])} for one in ended)
         page.pending([*map(_shortened, raised), *others, *threads])
 
 
@@ -180,6 +183,7 @@ def forget() -> None:
     _first_seen.clear()
     _pending.clear()
     _threads.clear()
+    _tasks.clear()
 
 
 def install(create_page_late: Callable[[], None]) -> None:
@@ -229,11 +233,31 @@ def _note_thread(ended: Any) -> None:
     kind, error, trace, thread = ended
     if state.page is None or error is None or issubclass(kind, SystemExit):
         return
-    raised = describe(error, trace)
-    raised["traceback"] = _cut(raised["traceback"], LONGEST_OF_THREAD)
-    _threads.append({"thread": thread.name if thread is not None else "", "raised": raised})
+    _threads.append(_of_thread(error, trace, thread.name if thread is not None else ""))
     del _threads[:-MOST_THREADS]
     _write_pending(state.page)
+
+
+def _of_thread(error: BaseException, trace: TracebackType | None, name: str) -> dict[str, Any]:
+    raised = describe(error, trace)
+    return {"thread": name, "raised": {**raised, "traceback": _cut(raised["traceback"], LONGEST_OF_THREAD)}}
+
+
+def note_task(number: int, error: BaseException, thread: str) -> bool:
+    """Put the exception of a task that a thread of a pool ran on the page, until it is read; whether that was done."""
+    if state.page is None:
+        return False
+    _tasks[number] = {**_of_thread(error, error.__traceback__, thread), "task": True}
+    while len(_tasks) > MOST_THREADS:
+        _tasks.pop(next(iter(_tasks)), None)
+    _write_pending(state.page)
+    return True
+
+
+def forget_task(number: int) -> None:
+    """Somebody has read the exception."""
+    if _tasks.pop(number, None) is not None and state.page is not None:
+        _write_pending(state.page)
 
 
 def _at_exit() -> None:

@@ -23,6 +23,7 @@ from . import (
     thread_stacks,
     torchdata_loaders,
     training,
+    unread_futures,
     worker_exits,
 )
 from .blocking_waits import patch_waits
@@ -44,6 +45,7 @@ def install(run: str) -> None:
         if name.startswith(f"{__package__}."):
             skip_module_in_dynamo(module)
     exit_hooks.install(page_lifecycle.create_page_late)
+    unread_futures.install()
     worker_exits.install()
     os.register_at_fork(after_in_child=_forked)
     _patch_c10d()

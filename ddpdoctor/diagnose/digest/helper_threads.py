@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.progress import EndedThread
 from ddpdoctor.model.stacks import Site, Thread
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import last_name, walk
@@ -43,16 +44,41 @@ def awaited(program: Program, rank: RankEvidence) -> Iterator[Thread]:
     site = frames.innermost_user_frame(main.frames) if main else None
     if main is None or wait is None or site is None or rank.stacks is None:
         return
-    if rank.page is not None and rank.page.ended_threads:
+    if gone(program, rank):
         return  # the one that it waits for may be among those
     others = [one for one in rank.stacks.threads if one is not main and frames.is_python_thread(one) and _places(one)]
-    methods = (call.func for call in enclosing.calls_on(program, site))
-    names = {last_name(method.value) for method in methods if isinstance(method, ast.Attribute)} - {""}
+    names = {last_name(method.value) for method in _methods(program, site)} - {""}
     for thread in others:
         held = {name for place in _places(thread) for name in _ended_in(program, place, wait)}
         # one object may have another name in the thread that was given it
         if not wait.ended_by or held & names or (held and len(others) == 1):
             yield thread
+
+
+def gone(program: Program, rank: RankEvidence) -> tuple[EndedThread, ...]:
+    """The threads that an exception has ended and the main thread may wait for, and the tasks of a pool that were to
+    end its wait; the newest last."""
+    main = frames.main_thread(rank)
+    wait = _wait(main) if main else None
+    ended = rank.page.ended_threads if rank.page is not None else ()
+    site = frames.innermost_user_frame(main.frames) if main else None
+    asked = {last_name(method.value) for method in _methods(program, site)} if site else set[str]()
+    return tuple(
+        one
+        for one in ended
+        if not one.task
+        or (wait is not None and any(_gives(program, place, wait, asked) for place in one.raised.frames))
+    )
+
+
+def _gives(program: Program, place: Site, wait: _Wait, asked: set[str]) -> bool:
+    """Whether the function around the line was to end such a wait, for an object of one of these names."""
+    return not asked.isdisjoint(_ended_in(program, place, wait))
+
+
+def _methods(program: Program, site: Site) -> Iterator[ast.Attribute]:
+    """The methods that are called at a line."""
+    return (call.func for call in enclosing.calls_on(program, site) if isinstance(call.func, ast.Attribute))
 
 
 def _wait(main: Thread) -> _Wait | None:

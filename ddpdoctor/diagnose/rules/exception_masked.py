@@ -3,7 +3,8 @@
 ## What
 A rank raised an exception, but its process does not end: a `finally:` or `except:` calls a collective, or a non-daemon
 thread, an atexit hook or a destructor keeps the process alive. No traceback is printed. Or an exception ended a thread
-of the rank, a producer for instance, and the main thread waits for what that thread would have done.
+of the rank, a producer for instance, or a task that a pool ran and whose result nobody reads, and the main thread waits
+for what that thread or task would have done.
 
 ## Why it hangs
 The rank will never reach the collective that the others are in, and the launcher sees no failure.
@@ -36,6 +37,7 @@ from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
 from ddpdoctor.diagnose.codes import EXCEPTION_MASKED
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import failure as failures
+from ddpdoctor.diagnose.digest import helper_threads
 from ddpdoctor.diagnose.digest.exceptions import retry_of
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.divergence import except_clauses, patterns
@@ -55,9 +57,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         yield _diagnosis(facts, first)
     if facts.outcome is Outcome.HANG:
         for rank in facts.blockers:
-            page, blocked = facts.rank(rank).page, blocked_syscall(facts, rank)
-            if page is not None and page.ended_threads and blocked is not None and blocked.for_a_thread:
-                yield _of_thread(facts, rank, page.ended_threads[-1], blocked)
+            gone, blocked = helper_threads.gone(facts.program, facts.rank(rank)), blocked_syscall(facts, rank)
+            if gone and blocked is not None and blocked.for_a_thread:
+                yield _of_thread(facts, rank, gone[-1], blocked)
 
 
 def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSyscall) -> Diagnosis:
@@ -67,6 +69,12 @@ def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSy
     site = failures.raised_site(thread.raised)
     message = failures.said(thread.raised)
     name = f"thread {thread.name!r}" if thread.name else "a thread"
+    lost, still = "one of them is gone.", "a thread"
+    passed = "let the thread pass its exception on (through the queue, or a future) and the one that waits raise it."
+    if thread.task:
+        name, still = f"a task of {name}", "what it was to bring"
+        lost = "the task that was to end this wait has failed. Its exception is in a future that nobody reads."
+        passed = "keep what `submit()` returns and ask it for its `result()`, which raises the exception."
     return diagnosis(
         EXCEPTION_MASKED,
         waiting,
@@ -74,16 +82,13 @@ def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSy
         culprits=culprit,
         summary=(
             f"{name} of rank {rank} ended with {thread.raised.type}{': ' + message if message else ''}"
-            f"{f' at {wording.place(site)}' if site else ''}, and rank {rank} still waits for a thread"
+            f"{f' at {wording.place(site)}' if site else ''}, and rank {rank} still waits for {still}"
         ),
         why=(
             f"The main thread of rank {rank} waits at {wording.place(blocked.site)}, in {blocked.inside[-1].function}, "
-            f"for another thread of its process, and one of them is gone.{wording.held_up(facts, waiting)}"
+            f"for another thread of its process, and {lost}{wording.held_up(facts, waiting)}"
         ),
-        fix=(
-            "Fix the error in the traceback; let the thread pass its exception on (through the queue, or a future) and "
-            "the one that waits raise it."
-        ),
+        fix=f"Fix the error in the traceback; {passed}",
         locations=(
             *((facts.location(culprit, site),) if site else ()),
             facts.location(culprit, blocked.site),

@@ -101,3 +101,17 @@ def test_a_helper_that_an_exception_has_ended_may_be_the_one_that_is_missing() -
     ended = EndedThread("producer", raised("KeyError", "'x'", 50.0, AT.line(4)))
     ranks = (evidence.ranks[0], replace(seen, page=replace(seen.page, ended_threads=(ended,))), evidence.ranks[2])
     assert examine(replace(evidence, ranks=ranks)).outcome is not Outcome.SLOW
+
+
+@pytest.mark.parametrize(("gives", "code"), [("answers.put(1)", "DD253"), ("results.put(1)", "DD299")])
+def test_a_failed_task_counts_if_it_was_to_give_what_is_waited_for(gives: str, code: str) -> None:
+    evidence = waiting(GET, "answers.get()", gives)
+    seen = evidence.ranks[1]
+    assert seen.page is not None
+    assert seen.stacks is not None
+    main = replace(seen.stacks, threads=seen.stacks.threads[:1])
+    failed = EndedThread("pool_0", raised("KeyError", "'x'", 50.0, AT.line(4, "judge")), task=True)
+    odd = replace(seen, page=replace(seen.page, ended_threads=(failed,)), stacks=main)
+    report = examine(replace(evidence, ranks=(evidence.ranks[0], odd, evidence.ranks[2])))
+    assert (report.outcome, report.diagnoses[0].code) == (Outcome.HANG, code)
+    assert ("a task of thread 'pool_0' of rank 1" in report.diagnoses[0].summary) == (code == "DD253")
