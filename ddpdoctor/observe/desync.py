@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose import codes
 from ddpdoctor.diagnose.codes import Rule
+from ddpdoctor.diagnose.counted_loops import CountedLoop
 from ddpdoctor.diagnose.course import NO_PROOF
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.shift_cause import ShiftCause, Way
@@ -63,6 +64,8 @@ class Found:
     theirs: Kept | None = None
     #: each member's way to where the shift is seen
     ways: Mapping[Rank, Way] = field(default_factory=dict)
+    #: the loop in whose turns the ranks were compared, where nothing else shows the shift
+    loop: CountedLoop | None = None
 
     @property
     def shifted(self) -> RankSet:
@@ -90,6 +93,14 @@ def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
         ways |= {rank: ways[rank]._replace(end=time) for rank, time in parted.items()}
     mine, other = partings[next(iter(shifted))] or (None, None)
     return dataclasses.replace(found, mine=mine, theirs=other, ways=ways)
+
+
+def in_turn(shift: Shift, loop: CountedLoop, names: Names) -> Found:
+    """A shift in the same turn of a loop. What the ranks did otherwise is not in their histories."""
+    group = names.known[shift.group]
+    shifted = RankSet.of(rank for rank, _ in shift.by)
+    label = group.label(1 + max(group.members))
+    return Found(shift, shifted if shift.majority else RankSet(), RankSet(group.members), label, loop=loop)
 
 
 def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
@@ -179,6 +190,8 @@ def as_report(desync: Desync, told: Diagnosis, seen: Circumstances) -> Report:
 
 def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *, sure: bool) -> Diagnosis:
     at = "visit {} of the same place" if found.shift.counted is Counted.COLLECTIVES else "collective {} of the group"
+    if found.loop is not None:
+        at = "visit {} of the same place in the same turn of the loop"
     facts = [
         f"at {at.format(desync.visit)}, and at every one since, the number of {desync.counted} before it differs by "
         f"{abs(desync.shift)}"
@@ -208,6 +221,14 @@ def _words(ranks: Iterable[int]) -> str:
     return f"rank{'s' * (len(members) > 1)} {members}"
 
 
+def _in_loop(found: Found) -> Site | None:
+    """Where ranks can have parted in a turn: where a call is passed over if there is one such line, else the loop."""
+    if found.loop is None:
+        return None
+    fewer = all(more < 0 for _, more in found.shift.by)
+    return found.loop.passes[0] if fewer and len(found.loop.passes) == 1 else found.loop.head
+
+
 def _lines(found: Found, names: Names) -> tuple[Site | None, Site | None]:
     """The lines of the two sides: where their routes to the same place part, if it is the same."""
     mine, theirs = found.mine, found.theirs
@@ -220,18 +241,22 @@ def _lines(found: Found, names: Names) -> tuple[Site | None, Site | None]:
     return one, two
 
 
+def _short(site: Site) -> str:
+    return f"{site.file.rpartition('/')[2]}:{site.line}"
+
+
 def _does(kept: Kept | None, site: Site | None, names: Names) -> str:
     if kept is None:
         return "did nothing"
     code, _, op = names.sites[kept.place]
-    where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site else ""
+    where = f" at {_short(site)}" if site else ""
     return (f"called {op}" if code == CALL else _DOES.get(code, "went on")) + where
 
 
 def _parting(found: Found, names: Names) -> tuple[Rule, str, Site | None]:
     """The rule for such a parting, the parting in words, and the line to look at."""
     if found.mine is None and found.theirs is None:
-        return codes.UNDECIDED, "", None
+        return codes.UNDECIDED, "", _in_loop(found)
     rest = found.members - found.shifted
     lines = _lines(found, names)
     does, do = (_does(side, line, names) for side, line in zip((found.mine, found.theirs), lines, strict=True))
@@ -256,7 +281,12 @@ def _summary(found: Found, desync: Desync) -> str:
     others = _words(found.members - found.culprits)
     is_are = "are" if len(found.culprits) > 1 else "is"
     what, same = _COUNTED[found.shift.counted]
-    where = f"{number} {what}{_plural(what) if number > 1 else ''} {behind} {others} at the same {same}"
+    at = (
+        f"in the same turn of the loop at {_short(found.loop.head)}"
+        if found.loop is not None
+        else f"at the same {same}"
+    )
+    where = f"{number} {what}{_plural(what) if number > 1 else ''} {behind} {others} {at}"
     return f"since {desync.since:.0f} s {_words(found.culprits)} {is_are} {where}{parted}"
 
 

@@ -31,6 +31,7 @@ from ddpdoctor.observe.parts import Attempts, Seat, Stand
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Shift
 from ddpdoctor.observe.thread_orders import Crossing
+from ddpdoctor.observe.turn_looks import TurnLooks, TurnShift
 
 #: seconds between readings of the ranks' loaders
 LOADERS = 1.0
@@ -48,6 +49,7 @@ class Early:
         self._inspector = inspector
         self._pages = LivePages(inspector.run)
         self._history = History(self._pages)
+        self._turn_looks = TurnLooks(inspector, self._history)
         #: the warning that was told
         self._told: Verdict | None = None
         self._signs = EarlySigns()
@@ -120,7 +122,12 @@ class Early:
         """The warning that ranks have shifted against each other, the first time that this is seen."""
         if self._told is not None:
             return None
-        found: tuple[Crossing | Shift, ...] = (*self._history.orders.found(), *self._history.shifts.found())
+        turned = self._turn_looks.shift(workers, now)
+        found: tuple[Crossing | Shift | TurnShift, ...] = (
+            *self._history.orders.found(),
+            *self._history.shifts.found(),
+            *([turned] if turned is not None else []),
+        )
         for one in found:
             warning = self._warning(one, workers, now, moved)
             if warning is not None:
@@ -129,17 +136,22 @@ class Early:
         return None
 
     def _warning(
-        self, found: Crossing | Shift, workers: tuple[Worker, ...], now: float, moved: float
+        self, found: Crossing | Shift | TurnShift, workers: tuple[Worker, ...], now: float, moved: float
     ) -> Verdict | None:
         sample = self._inspector.sample(workers, frozenset({PartKind.PAGE, PartKind.RECORDER}))
         capture = self._inspector.captured((sample,), now, moved)
         evidence = self._inspector.with_source(assemble(capture))
-        group = self._history.names.known[found.group]
+        shift = found.shift if isinstance(found, TurnShift) else found
+        group = self._history.names.known[shift.group]
         recorders = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
         confirmed = desync.agree(recorders, group.name, RankSet(group.members))
         seen = Circumstances(evidence.code, self._inspector.started, now, confirmed)
         if isinstance(found, Crossing):
             report = disorder.report(found, self._history.names, seen)
+        elif isinstance(found, TurnShift):
+            files = self._inspector.source([found.loop.head])
+            seen = dataclasses.replace(seen, code={**files, **seen.code})
+            report = desync.report(desync.in_turn(*found, self._history.names), self._history.names, seen)
         else:
             shifted = self._shifted(found, seen, evidence)
             if shifted is None:

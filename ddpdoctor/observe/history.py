@@ -16,6 +16,7 @@ from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import Loop, Shifts
 from ddpdoctor.observe.stream import Names, Translator
 from ddpdoctor.observe.thread_orders import ThreadOrders
+from ddpdoctor.observe.turns import Turns
 
 #: backends whose collectives the host waits for
 _HOST = frozenset({"gloo", "mpi"})
@@ -38,6 +39,7 @@ class History:
         self.arrivals = Arrivals(self.names)
         self.shifts = Shifts(self.names)
         self.orders = ThreadOrders(self.names)
+        self.turns = Turns(self.names)
         self._translators: dict[int, Translator] = {}
         self._lost: set[int] = set()
 
@@ -65,11 +67,13 @@ class History:
                 self.arrivals.forget()
                 self.shifts.forget()
                 self.orders.forget()
+                self.turns.forget()
             moments = translator.moments(rows)
             self.arrivals.device = self.arrivals.device or _on_device(page.backend)
             self.arrivals.add(rank, moments)
             self.shifts.add(rank, moments)
             self.orders.add(rank, moments, main=worker.pid)
+            self.turns.add(rank, moments)
 
     def loops(self, workers: Iterable[Worker], started: float, now: float) -> list[Reading]:
         """Loops over loaders in which ranks meet, and how each of those ranks stands; without those of which a rank
@@ -127,6 +131,7 @@ class History:
         if any(before.get(rank) == worker.pid and worker.pid not in self._ended for rank, worker in found.items()):
             self.shifts.forget()
             self.orders.forget()
+            self.turns.forget()
         return {rank: worker for rank, worker in found.items() if worker.pid not in self._ended}
 
 

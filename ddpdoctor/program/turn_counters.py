@@ -13,6 +13,8 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 #: iterables whose first item counts
 _COUNTING = frozenset({"range", "trange", "enumerate", "count"})
+#: give the items of their first argument, all or the first of them
+_HANDING_ON = frozenset({"tqdm", "track", "islice"})
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -41,14 +43,28 @@ class TurnCounter:
 
 def names(loop: Loop) -> Iterator[str]:
     """`step` of `for step in range(9)`, of `for step, batch in enumerate(loader)` and of `step += 1` in its body."""
-    if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _COUNTING:
-        target = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) and loop.target.elts else loop.target
-        if isinstance(target, ast.Name):
-            yield target.id
+    counting = _counting(loop.iter, loop.target) if isinstance(loop, ast.For) else None
+    if counting is not None:
+        yield counting[1].id
     for statement in loop.body:
         match statement:
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=ast.Constant(value=1)):
                 yield name
+
+
+def _counting(iterable: ast.expr, target: ast.expr) -> tuple[ast.Call, ast.Name] | None:
+    """The call that counts, and the variable that gets the number: of `enumerate(...)` and `range(...)`, also in
+    `tqdm(...)` and as one of those that `zip(...)` goes over."""
+    match iterable:
+        case ast.Call(func=function, args=[inner, *_]) if last_name(function) in _HANDING_ON:
+            return _counting(inner, target)
+        case ast.Call(func=function, args=parts) if last_name(function) == "zip":
+            sides = zip(parts, target.elts, strict=False) if isinstance(target, ast.Tuple) else ()
+            return next((found for part, side in sides if (found := _counting(part, side)) is not None), None)
+        case ast.Call(func=function) if last_name(function) in _COUNTING:
+            first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+            return (iterable, first) if isinstance(first, ast.Name) else None
+    return None
 
 
 def kept_until(scope: ast.AST, loop: Loop, name: str) -> int:
@@ -72,12 +88,13 @@ def turn_counters(scope: ast.AST, loop: Loop) -> Iterator[TurnCounter]:
 
 
 def _of_head(loop: Loop, name: str) -> TurnCounter | None:
-    if not isinstance(loop, ast.For) or name not in {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}:
+    counting = _counting(loop.iter, loop.target) if isinstance(loop, ast.For) else None
+    if counting is None or counting[1].id != name:
         return None
-    match loop.iter:
+    match counting[0]:
         case ast.Call(func=function, args=[_] | [], keywords=keywords) if last_name(function) in _COUNTING:
             start = next((one.value for one in keywords if one.arg == "start"), None)
-            counts_from = loop.iter.args[0] if last_name(function) == "count" and loop.iter.args else start
+            counts_from = counting[0].args[0] if last_name(function) == "count" and counting[0].args else start
             return _counter(name, counts_from, None)
         case ast.Call(func=function, args=[_, start]) if last_name(function) == "enumerate":
             return _counter(name, start, None)

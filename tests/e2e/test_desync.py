@@ -9,6 +9,9 @@ import pytest
 from tests.e2e.job import STARTUP, Run, forked, watch
 
 PROGRAM = Path(__file__).parent / "desyncs" / "training.py"
+STREAM = PROGRAM.with_name("stream.py")
+#: of a loop over a stream, and what looks like one of them and is none
+STREAM_FAULTS, STREAM_HEALTHY = ("skip", "caught", "twice", "averaged"), ("none", "other-line", "counted", "retried")
 FAULTS = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
 #: lines of `epochs`: the loop, and where rank 1 leaves it
 _LINES = PROGRAM.read_text().splitlines()
@@ -20,9 +23,9 @@ SHOWN = ("skip",)
 WITHIN = 3.0
 
 
-def run(kind: str, ranks: int, folder: Path, action: str = "stop") -> Run:
+def run(kind: str, ranks: int, folder: Path, action: str = "stop", program: Path = PROGRAM) -> Run:
     return watch(
-        forked(PROGRAM, ranks, "--kind", kind),
+        forked(program, ranks, "--kind", kind),
         folder,
         *("--on-desync", action),
         timeout=STARTUP + 60,
@@ -86,5 +89,24 @@ def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> N
 )
 def test_what_is_healthy_or_cannot_be_told_apart_is_silent(kind: str, tmp_path: Path) -> None:
     silent = run(kind, 3, tmp_path)
+    assert silent.status == 0, silent.explain()
+    assert all(report["outcome"] == "healthy" for report in silent.reports), silent.explain()
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[] if k == "caught" else [pytest.mark.slow]) for k in STREAM_FAULTS]
+)
+def test_a_turn_of_a_loop_over_a_stream_is_told_by_the_loops_counter(kind: str, tmp_path: Path) -> None:
+    told = run(kind, 3, tmp_path, program=STREAM)
+    assert told.report["outcome"] == "desync", told.explain()
+    assert told.first["culprits"] == [1], told.explain()
+    assert told.report["desync"]["shift"] == (-1 if kind in ("skip", "caught") else 1), told.explain()
+    assert told.first["confidence"] in ("likely", "possible"), told.explain()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", STREAM_HEALTHY)
+def test_what_leaves_ranks_in_step_over_a_stream_is_silent(kind: str, tmp_path: Path) -> None:
+    silent = run(kind, 3, tmp_path, program=STREAM)
     assert silent.status == 0, silent.explain()
     assert all(report["outcome"] == "healthy" for report in silent.reports), silent.explain()

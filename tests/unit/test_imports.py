@@ -109,6 +109,7 @@ DIAGNOSE = {
     "registry": "codes rule rules",
     "course": "codes diagnosis wording",
     "endless_loops": "",
+    "counted_loops": "",
     "shift_cause": "codes digest divergence facts registry",
     "engine": "codes conditions course digest facts offline registry rule wording",
 }

@@ -1,0 +1,96 @@
+"""Loops whose turns a variable counts and that end by themselves alone, as the source shows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
+from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import children
+from ddpdoctor.program.program import Program
+from ddpdoctor.program.turn_counters import TurnCounter, turn_counters
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+#: what may come to a line several times in a turn of the loop around it
+_REPEATING = (*enclosing.LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLoop:
+    """A `for` loop over numbers or numbered things, and the way in it to a call."""
+
+    head: Site
+    #: the first line of its body, and its last line
+    body: int
+    last: int
+    counter: TurnCounter
+    #: the lines that lead to the call, that in the loop's own function first
+    way: tuple[Site, ...]
+    #: `continue`, and what catches exceptions, by which a turn comes past the call: the lines of their conditions
+    passes: tuple[Site, ...]
+
+    def comes_to_it(self, lines: Sequence[Site]) -> bool | None:
+        """Whether a rank has still to come to the call in its turn. `lines`: where it is, from the loop's function
+        inwards. None if it is at the call, or in something that the same line calls.
+
+        The head takes the next element while the counter still has the number of the one before.
+        """
+        for place, mark in zip(lines, self.way, strict=False):
+            if (place.file, _plain(place)) != (mark.file, _plain(mark)):
+                return None
+            if place.line != mark.line:
+                return self.body <= place.line < mark.line if mark is self.way[0] else place.line < mark.line
+        return None
+
+
+def _plain(site: Site) -> str:
+    """The function's name without its class, which not every source of frames gives."""
+    return site.function.rpartition(".")[2]
+
+
+def loop_around(code: Mapping[str, SourceFile], path: Sequence[Site]) -> CountedLoop | None:
+    """The innermost loop around a call, whose callers are `path`, innermost first. None if it is not such a loop, or if
+    something in it leaves it: then it may go over as many elements as a rank needs."""
+    program = Program(code)
+    for depth, site in enumerate(path):
+        found = next((node for node in enclosing.around(program, site) if isinstance(node, _REPEATING)), None)
+        if found is not None:
+            return _counted(program, tuple(path[depth::-1]), found) if isinstance(found, ast.For) else None
+    return None
+
+
+def _counted(program: Program, way: tuple[Site, ...], loop: ast.For) -> CountedLoop | None:
+    site = way[0]
+    scope = enclosing.function_around(program, site) or program.tree(site.file)
+    if scope is None or any(_leaves(part, in_loop=False) for part in loop.body):
+        return None
+    counter = next((one for one in turn_counters(scope, loop) if not one.counts_at), None)
+    if counter is None:
+        return None
+    head = replace(site, line=loop.lineno)
+    passes = tuple(replace(site, line=line) for part in loop.body for line in _passes(part, site.line, part.lineno))
+    return CountedLoop(head, loop.body[0].lineno, loop.end_lineno or loop.lineno, counter, way, passes)
+
+
+def _passes(node: ast.AST, call: int, condition: int) -> Iterator[int]:
+    """The lines of the conditions of `continue` before the call's line, and of handlers of a `try` around it."""
+    if isinstance(node, ast.Continue) and node.lineno < call:
+        yield condition
+    if isinstance(node, (*_SCOPES, *enclosing.LOOPS)):
+        return
+    if isinstance(node, ast.Try) and node.lineno <= call <= (node.end_lineno or call):
+        yield from (handler.lineno for handler in node.handlers)
+    for child in children(node):
+        yield from _passes(child, call, child.lineno if isinstance(child, (ast.If, ast.ExceptHandler)) else condition)
+
+
+def _leaves(node: ast.AST, *, in_loop: bool) -> bool:
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not in_loop):
+        return True
+    if isinstance(node, _SCOPES):
+        return False
+    inner = in_loop or isinstance(node, enclosing.LOOPS)
+    return any(_leaves(child, in_loop=inner) for child in children(node))

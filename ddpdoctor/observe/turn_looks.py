@@ -1,0 +1,125 @@
+"""Impure. Looks at the stacks of ranks that move, for the turn of their loop that they are in."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from ddpdoctor.collect import pyspy
+from ddpdoctor.collect.capture import PartKind, Sample
+from ddpdoctor.diagnose.counted_loops import CountedLoop, loop_around
+from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.observe.history import History
+from ddpdoctor.observe.inspector import Inspector
+from ddpdoctor.observe.shifts import Shift
+from ddpdoctor.observe.turns import Seen
+
+#: routes that are tried, the most visited first
+MOST_ROUTES = 4
+#: seconds that the stack of a rank may take, and visits that it may make meanwhile
+ANSWERING, MOST_VISITS = 1.0, 8
+
+
+class TurnShift(NamedTuple):
+    """A shift in the same turn, and the loop."""
+
+    shift: Shift
+    loop: CountedLoop
+
+
+class TurnLooks:
+    """Looks when it is time to, and hands on what was seen. Nothing is looked at where locals must not be read."""
+
+    def __init__(self, inspector: Inspector, history: History) -> None:
+        self._inspector = inspector
+        self._history = history
+        self._loops: dict[int, CountedLoop | None] = {}
+
+    def shift(self, workers: Iterable[Worker], now: float) -> TurnShift | None:
+        """The shift that a look has shown; None without one, and where nothing was looked at."""
+        turns, names = self._history.turns, self._history.names
+        found = next(
+            (
+                (route, group, loop)
+                for route, group in turns.routes()[:MOST_ROUTES]
+                if (loop := self._loop(route)) is not None
+            ),
+            None,
+        )
+        if found is None or not self._inspector.read_locals or self._inspector.native:
+            return None
+        route, group, loop = found
+        members = {int(member) for member in names.known[group].members}
+        ranks = {pid: rank for rank, pid in self._history.pids.items() if rank in members}
+        looked_at = tuple(one for one in workers if one.role is Role.RANK and one.pid in ranks)
+        if len(looked_at) < len(members) or not turns.is_due(route, now, len(looked_at)):
+            return None
+        seen = self._look(looked_at, ranks, route, loop)
+        shift = turns.take(route, seen, now)
+        return TurnShift(shift, loop) if shift is not None else None
+
+    def _loop(self, route: int) -> CountedLoop | None:
+        if route not in self._loops:
+            path = self._history.names.paths.get(route, ())
+            self._loops[route] = loop_around(self._inspector.source(path), path) if path else None
+        return self._loops[route]
+
+    def _look(self, workers: tuple[Worker, ...], ranks: Mapping[int, int], route: int, loop: CountedLoop) -> list[Seen]:
+        """The ranks, one after the other."""
+        found = []
+        for worker in workers:
+            rank = ranks[worker.pid]
+            before = self._visits(worker, rank, route)
+            sample = self._inspector.sample((worker,), frozenset({PartKind.STACKS}), deadline=ANSWERING)
+            visits = range(before, self._visits(worker, rank, route) + 1)
+            ahead = next((_ahead(main, loop, visits) for main in _main_threads(sample)), frozenset())
+            if ahead and len(visits) <= MOST_VISITS:
+                found.append(Seen(rank, visits[-1], ahead))
+        return found
+
+    def _visits(self, worker: Worker, rank: int, route: int) -> int:
+        self._history.read((worker,))
+        return self._history.turns.visits(rank, route)
+
+
+def _main_threads(sample: Sample) -> Iterator[Thread]:
+    for part in sample.parts:
+        with contextlib.suppress(ValueError):
+            yield from (one for one in pyspy.parse(part.data).threads if one.os_id == part.pid)
+
+
+def _ahead(main: Thread, loop: CountedLoop, visits: range) -> frozenset[int]:
+    """What the turns that the rank has begun can be, less its visits by the end of this one; empty if it is not known.
+    `visits`: those that it can have made when the stack was read."""
+    index = _frame_of(main, loop)
+    own = main.local(index, loop.counter.name) if index is not None else None
+    if index is None or own is None or own.value is None:
+        return frozenset()
+    begun = loop.counter.begun(own.value, main.frames[index].line)
+    if begun is None:
+        return frozenset()
+    comes = loop.comes_to_it(tuple(_known(main.frames[: index + 1], loop)))
+    # at the call it may be in it, which counts, or before it
+    return frozenset(begun - made - more for made in visits for more in (0, 1) if comes is None or comes == bool(more))
+
+
+def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
+    """The only frame of the loop's function, if it is in the loop."""
+    head = loop.head
+    name = head.function.rpartition(".")[2]
+    own = [
+        index
+        for index, frame in enumerate(main.frames)
+        if frame.file == head.file and frame.function.rpartition(".")[2] == name
+    ]
+    return own[0] if len(own) == 1 and head.line <= main.frames[own[0]].line <= loop.last else None
+
+
+def _known(frames: tuple[Site, ...], loop: CountedLoop) -> Iterator[Site]:
+    """The frames in the files of the way, from the loop's function inwards, as far as they follow each other."""
+    files = {site.file for site in loop.way}
+    for frame in reversed(frames):
+        if frame.file in files:
+            yield frame

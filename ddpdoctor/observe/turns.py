@@ -1,0 +1,250 @@
+"""Pure. Ranks compared in the same turn of a loop without a loader, of which nothing is recorded but its collectives.
+
+In turn t of a loop each rank of a group has the same number of collectives behind it. Which turn a rank is in only its
+loop's counter tells, which is in its stack: so ranks are looked at, first to learn how they stand to each other, then
+when one came to a collective unusually late, which a turn that was passed over and one that was taken twice both cause.
+What a look costs is paid out of a share of the time.
+
+A rank that comes to the same by another line for once has as many collectives behind it in each turn as the others.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ddpdoctor.observe.shifts import Counted, Shift
+from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, Moment, Names
+
+_PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD})
+#: processor seconds of a look at one rank, and the share of the time that looks may take; what they may take at once
+COST, SHARE, CREDIT = 0.012, 0.009, 1.2
+#: seconds between two looks, and without an occasion
+AGAIN, SELDOM = 0.25, 20.0
+#: looks after an occasion: some meet a rank on its way between two turns, and say nothing
+LOOKS = 8
+#: seconds before a change was seen in which an occasion has shown it
+RECENT = 5.0
+#: looks in a row that must say the same of a rank, and looks until it is given up that ranks settle
+SAME, TRIES = 2, 40
+#: an occasion: so many seconds between the first and the last at a collective, and times what is usual for it; and
+#: this share of the time from one collective to the next
+LATE, TIMES, PART = 0.015, 4.0, 0.3
+#: collectives that show what is usual
+USUAL, FEWEST = 32, 8
+#: visits of a route that are kept
+MOST_VISITS = 128
+#: visits until a route is taken for part of a loop
+VISITED = 4
+#: collectives that wait for those of other ranks
+MOST_OPEN = 1024
+
+
+class Seen(NamedTuple):
+    """A rank in a turn of a loop."""
+
+    rank: int
+    #: its visits of the route when its stack had been read
+    visits: int
+    #: what the turns that it has begun can be, less its visits by the end of this one: it may have come by meanwhile
+    ahead: frozenset[int]
+
+
+class _Row(NamedTuple):
+    """Looks that agree on a rank: on what, how many, the first and the last, and the visits by then."""
+
+    ahead: frozenset[int]
+    times: int
+    first: float
+    last: float
+    visits: int
+
+    def is_sure(self, changed: float) -> bool:
+        return len(self.ahead) == 1 and self.times >= SAME and self.last > changed
+
+
+@dataclass(slots=True)
+class _Settled:
+    """How ranks stand to each other at one route."""
+
+    newest: dict[int, _Row] = field(default_factory=dict)
+    #: collectives before the same visit, against the first rank
+    level: tuple[int, ...] = ()
+    #: rank -> collectives more than the majority in the same turn, as it was when all had settled
+    usual: dict[int, int] | None = None
+    #: looks since all had settled
+    tries: int = 0
+
+    def merge(self, seen: Iterable[Seen], now: float) -> None:
+        """Take in a look."""
+        for rank, visits, ahead in seen:
+            row = self.newest.get(rank)
+            if row is None or not row.ahead & ahead:
+                self.newest[rank] = _Row(ahead, 1, now, now, visits)
+            elif visits > row.visits:
+                self.newest[rank] = _Row(row.ahead & ahead, row.times + 1, row.first, now, visits)
+
+    @property
+    def changed(self) -> float:
+        """When the last of the ranks was first seen as it is now."""
+        return max((row.first for row in self.newest.values()), default=0.0)
+
+    def known(self, members: Iterable[int]) -> dict[int, int]:
+        """How far each of these ranks is ahead, as far as it is known. Where a loop begins anew ranks change one after
+        the other, so each must have come by once more since the last did."""
+        rows = {rank: self.newest[rank] for rank in members if rank in self.newest}
+        return {rank: next(iter(row.ahead)) for rank, row in rows.items() if row.is_sure(self.changed)}
+
+
+class Turns:
+    """Takes in the moments of all ranks as they come, and what looks have shown."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._counts: dict[tuple[int, int], int] = defaultdict(int)
+        self._visits: dict[tuple[int, int], int] = defaultdict(int)
+        #: (rank, route) -> (visit, collectives of the group before it), the newest last
+        self._positions: dict[tuple[int, int], deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=MOST_VISITS))
+        #: thread -> routes of its collectives since it last began a forward or a backward
+        self._since_pass: dict[tuple[int, int], set[int]] = {}
+        #: threads that are in a loop over a loader, where `shifts` compares
+        self._loading: set[tuple[int, int]] = set()
+        self._open: dict[int, dict[int, deque[float]]] = defaultdict(lambda: defaultdict(deque))
+        self._spreads: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=USUAL))
+        self._periods: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=USUAL))
+        self._last: dict[int, float] = {}
+        self._settled: dict[int, _Settled] = defaultdict(_Settled)
+        self._groups: dict[int, int] = {}
+        self._credit, self._paid, self._looked = CREDIT, 0.0, 0.0
+        self._wanted = 0
+        self._occasion = 0.0
+        self._blind = False
+
+    def forget(self) -> None:
+        """Moments were lost, so nothing can be counted any more: nothing is said from now on."""
+        self._blind = True
+
+    def add(self, rank: int, moments: Iterable[Moment]) -> None:
+        """Take in what a rank did next, in order."""
+        for moment in moments if not self._blind else ():
+            thread = (rank, moment.thread)
+            if moment.code == NEXT:
+                self._loading.add(thread)
+            elif moment.code == STOP:
+                self._loading.discard(thread)
+            if moment.code in _PASSES:
+                self._since_pass[thread] = set()
+            if moment.group != NOWHERE and moment.route != NOWHERE and thread not in self._loading:
+                self._meet_by(rank, thread, moment)
+
+    def _meet_by(self, rank: int, thread: tuple[int, int], moment: Moment) -> None:
+        group, route = moment.group, moment.route
+        passed = self._since_pass.get(thread)
+        if passed is None or route not in passed:
+            self._visits[rank, route] += 1
+            self._positions[rank, route].append((self._visits[rank, route], self._counts[rank, group]))
+        if passed is not None:
+            # a sharded model gathers its layers one after the other, all by the line that runs it
+            passed.add(route)
+        self._counts[rank, group] += 1
+        self._groups[route] = group
+        if moment.blocks:
+            self._arrive(rank, group, moment.time)
+
+    def _arrive(self, rank: int, group: int, time: float) -> None:
+        members, waiting = self._names.known[group].members, self._open[group]
+        waiting[rank].append(time)
+        if len(waiting[rank]) > MOST_OPEN:
+            waiting.clear()
+        while all(waiting[member] for member in members):
+            times = [waiting[member].popleft() for member in members]
+            self._meet(group, max(times) - min(times), max(times))
+
+    def _meet(self, group: int, spread: float, time: float) -> None:
+        spreads, periods = self._spreads[group], self._periods[group]
+        if len(spreads) >= FEWEST and periods:
+            usual = max(LATE, TIMES * statistics.median(spreads), PART * statistics.median(periods))
+            if spread >= usual:
+                self._wanted, self._occasion = LOOKS, time
+        spreads.append(spread)
+        if group in self._last:
+            periods.append(time - self._last[group])
+        self._last[group] = time
+
+    def routes(self) -> list[tuple[int, int]]:
+        """Routes that every rank of their group has come by often enough, and the group, the most visited first."""
+        found = []
+        for route, group in self._groups.items():
+            visits = [self._visits[int(member), route] for member in self._names.known[group].members]
+            if min(visits) >= VISITED and len(visits) > 1:
+                found.append((min(visits), route, group))
+        return [(route, group) for _, route, group in sorted(found, reverse=True)]
+
+    def visits(self, rank: int, route: int) -> int:
+        """How often a rank has come by a route."""
+        return self._visits[rank, route]
+
+    def is_due(self, route: int, now: float, ranks: int) -> bool:
+        """Whether to look at so many ranks now, for this route."""
+        settled = self._settled[route]
+        soon = self._wanted or (settled.usual is None and not settled.tries) or 0 < settled.tries < TRIES
+        if self._blind or now - self._looked < (AGAIN if soon else SELDOM):
+            return False
+        self._credit = min(CREDIT, self._credit + SHARE * (now - (self._paid or now)))
+        self._paid = now
+        if self._credit < COST * ranks:
+            return False
+        self._credit -= COST * ranks
+        self._looked = now
+        self._wanted = max(0, self._wanted - 1)
+        return True
+
+    def take(self, route: int, seen: Iterable[Seen], now: float) -> Shift | None:
+        """Compare the ranks by what a look has shown; the shift of some that is new since they settled."""
+        group, settled = self._groups[route], self._settled[route]
+        members = [int(member) for member in self._names.known[group].members]
+        level = self._level(route, members)
+        if level != settled.level:
+            # a look that leaves open what it saw would be taken for what was so before
+            settled.level, settled.newest, settled.tries = level, {}, settled.tries + 1
+            return None
+        settled.tries += 1
+        settled.merge(seen, now)
+        known = settled.known(members)
+        if len(known) < len(members):
+            return None
+        settled.tries = 0
+        return self._compare(route, group, known, settled)
+
+    def _level(self, route: int, members: list[int]) -> tuple[int, ...]:
+        positions = [dict(self._positions[rank, route]) for rank in members]
+        common = set.intersection(*map(set, positions))
+        if not common:
+            return ()
+        visit = max(common)
+        return tuple(own[visit] - positions[0][visit] for own in positions)
+
+    def _compare(self, route: int, group: int, ahead: Mapping[int, int], settled: _Settled) -> Shift | None:
+        positions = {rank: dict(self._positions[rank, route]) for rank in ahead}
+        turns = [{visit + ahead[rank]: total for visit, total in own.items()} for rank, own in positions.items()]
+        common = set.intersection(*map(set, turns))
+        if not common:
+            return None
+        turn = max(common)
+        totals = {rank: own[turn] for rank, own in zip(ahead, turns, strict=True)}
+        [(most, number), *_] = Counter(totals.values()).most_common(1)
+        majority = 2 * number > len(totals)
+        more = {rank: total - (most if majority else totals[min(totals)]) for rank, total in totals.items()}
+        if settled.usual is None:
+            settled.usual = more
+        if more == settled.usual:
+            return None
+        by = tuple((rank, more[rank] - before) for rank, before in settled.usual.items() if more[rank] != before)
+        settled.usual = more
+        visit = turn - ahead[min(ahead)]
+        changed = settled.changed
+        since = self._occasion if changed - RECENT < self._occasion < changed else changed
+        return Shift(group, Counted.COLLECTIVES, (route, NOWHERE), by, majority, visit, since)

@@ -1,0 +1,151 @@
+"""Ranks in the same turn of a loop without a loader have as many collectives behind them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddpdoctor.observe import turns
+from ddpdoctor.observe.shifts import Shift
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, Moment, Names
+from ddpdoctor.observe.turns import Seen, Turns
+
+#: what a rank does in a turn: the routes of its collectives, "" for nothing
+Loop = Callable[[int, int], list[str]]
+RANKS, LENGTH, WRONG = 3, 60, 20
+
+
+def steady(rank: int, turn: int) -> list[str]:
+    del rank, turn
+    return ["step"]
+
+
+def skips(rank: int, turn: int) -> list[str]:
+    return [] if (rank, turn) == (1, WRONG) else ["step"]
+
+
+def twice(rank: int, turn: int) -> list[str]:
+    return ["step", "again"] if (rank, turn) == (1, WRONG) else ["step"]
+
+
+def other_line(rank: int, turn: int) -> list[str]:
+    return ["other"] if (rank, turn) == (1, WRONG) else ["step"]
+
+
+def evaluates(rank: int, turn: int) -> list[str]:
+    del rank
+    return ["step", "evaluate"] if turn % 10 == 9 else ["step"]
+
+
+def look(
+    loop: Loop, seed: int = 0, *, epoch: int = LENGTH, code: int = CALL, wide: int = 0
+) -> tuple[Turns, list[Shift]]:
+    """Ranks that meet at every collective, looked at now and then: `wide` says how many collectives a look takes."""
+    names, chance = Names(), random.Random(seed)
+    group = names.group("0", "", tuple(range(RANKS)))
+    found, told = Turns(names), []
+    place = names.place(code, ("train.py", 5, "train"), "")
+    routes = {
+        text: names.route(place, (("train.py", line, text),))
+        for line, text in enumerate(("step", "again", "other", "evaluate"))
+    }
+    acts = [[(turn, text) for turn in range(LENGTH) for text in loop(rank, turn)] for rank in range(RANKS)]
+    for number in range(min(map(len, acts))):
+        for rank in range(RANKS):
+            text = acts[rank][number][1]
+            found.add(rank, [Moment(number * 0.1, code, 1, place, group, True, route=routes[text])])
+        if number % 3 == 2:
+            seen = []
+            for rank in range(RANKS):
+                turn = acts[rank][number][0]
+                ahead = turn % epoch + 1 - found.visits(rank, routes["step"])
+                seen.append(
+                    Seen(rank, found.visits(rank, routes["step"]), frozenset({ahead, ahead - chance.randint(0, wide)}))
+                )
+            shift = found.take(routes["step"], seen, number * 0.1)
+            told += [shift] if shift is not None else []
+    return found, told
+
+
+@pytest.mark.parametrize(("loop", "by"), [(skips, -1), (twice, 1)])
+@pytest.mark.parametrize("wide", [0, 1, 3])
+def test_a_rank_that_left_out_or_repeated_its_work_is_told_once(loop: Loop, by: int, wide: int) -> None:
+    _, told = look(loop, wide=wide)
+    assert [(shift.by, shift.majority) for shift in told] == [(((1, by),), True)]
+
+
+@pytest.mark.parametrize("loop", [steady, other_line, evaluates])
+@given(st.integers(0, 1000), st.integers(0, 3))
+def test_healthy_loops_are_silent(loop: Loop, seed: int, wide: int) -> None:
+    assert look(loop, seed, wide=wide)[1] == []
+
+
+@pytest.mark.parametrize("epoch", [7, 20, 30])
+def test_a_loop_that_begins_anew_is_no_shift(epoch: int) -> None:
+    assert look(steady, epoch=epoch)[1] == []
+
+
+def test_loops_over_loaders_are_left_to_shifts() -> None:
+    names = Names()
+    group = names.group("0", "", (0, 1))
+    place, route, loader = names.place(CALL, None, ""), names.route(0, (("a.py", 1, "f"),)), names.place(NEXT, None, "")
+    found = Turns(names)
+    for rank in (0, 1):
+        for n in range(20):
+            found.add(rank, [Moment(n, NEXT, 1, loader, -1), Moment(n, CALL, 1, place, group, True, route=route)])
+    assert found.routes() == []
+
+
+def test_layers_of_one_forward_are_one_visit() -> None:
+    names = Names()
+    group = names.group("0", "", (0, 1))
+    place, forward = names.place(CALL, ("a.py", 1, "f"), ""), names.place(FORWARD, ("a.py", 1, "f"), "")
+    route = names.route(place, (("a.py", 1, "f"),))
+    found = Turns(names)
+    for rank in (0, 1):
+        for n in range(10):
+            gathers = [Moment(n, CALL, 1, place, group, True, route=route)] * 4
+            found.add(rank, [Moment(n, FORWARD, 1, forward, -1), *gathers, Moment(n, BACKWARD, 1, forward, -1)])
+    assert found.visits(0, route) == 10
+
+
+def _meetings(late: float, count: int = 40) -> Iterator[tuple[int, list[float]]]:
+    chance = random.Random(0)
+    for number in range(count):
+        times = [number * 0.1 + chance.uniform(0.0, 0.002) for _ in range(RANKS)]
+        times[1] += late if number == count - 1 else 0.0
+        yield number, times
+
+
+@pytest.mark.parametrize(("late", "looks"), [(0.0, False), (0.01, False), (0.06, True)])
+def test_a_rank_that_comes_unusually_late_is_an_occasion(late: float, *, looks: bool) -> None:
+    names = Names()
+    group = names.group("0", "", tuple(range(RANKS)))
+    place = names.place(CALL, ("a.py", 1, "f"), "")
+    route = names.route(place, (("a.py", 1, "f"),))
+    found = Turns(names)
+    for _, times in _meetings(late):
+        for rank, time in enumerate(times):
+            found.add(rank, [Moment(time, CALL, 1, place, group, True, route=route)])
+    # GIVEN that it is known how the ranks stand
+    for now in (1.0, 2.0, 3.0):
+        found.take(route, [Seen(rank, int(now), frozenset({0})) for rank in range(RANKS)], now)
+    assert found.is_due(route, 30.0, RANKS)
+    assert found.is_due(route, 30.5, RANKS) is looks
+
+
+def test_looks_take_their_share_of_the_time() -> None:
+    names = Names()
+    found = Turns(names)
+    looks = sum(found.is_due(0, now / 2, 8) for now in range(2 * 3600))
+    assert looks * 8 * turns.COST <= turns.CREDIT + 0.01 * 3600
+
+
+def test_lost_moments_end_the_comparison() -> None:
+    found, _ = look(steady)
+    found.forget()
+    assert not found.is_due(0, 1e6, RANKS)
