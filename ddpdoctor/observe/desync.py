@@ -198,7 +198,8 @@ def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *,
     ]
     if seen.confirmed:
         facts.append(CONFIRMED)
-    own = (desync.location,) if desync.location else ()
+    shown = desync.location or desync.seen_at
+    own = (shown,) if shown else ()
     return diagnosis(
         rule,
         RankSet(),

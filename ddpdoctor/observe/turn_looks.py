@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import resource
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -56,7 +58,9 @@ class TurnLooks:
         looked_at = tuple(one for one in workers if one.role is Role.RANK and one.pid in ranks)
         if len(looked_at) < len(members) or not turns.is_due(route, now, len(looked_at)):
             return None
+        began = _processor_seconds()
         seen = self._look(looked_at, ranks, route, loop)
+        turns.pay(_processor_seconds() - began)
         shift = turns.take(route, seen, now)
         return TurnShift(shift, loop) if shift is not None else None
 
@@ -82,6 +86,12 @@ class TurnLooks:
     def _visits(self, worker: Worker, rank: int, route: int) -> int:
         self._history.read((worker,))
         return self._history.turns.visits(rank, route)
+
+
+def _processor_seconds() -> float:
+    """Of this thread, and of the children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + children.ru_utime + children.ru_stime
 
 
 def _main_threads(sample: Sample) -> Iterator[Thread]:

@@ -20,7 +20,8 @@ from ddpdoctor.observe.shifts import Counted, Shift
 from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, Moment, Names
 
 _PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD})
-#: processor seconds of a look at one rank, and the share of the time that looks may take; what they may take at once
+#: processor seconds that a look at one rank takes or so, and the share of the time that looks may take; what they may
+#: take at once
 COST, SHARE, CREDIT = 0.012, 0.009, 1.2
 #: seconds between two looks, and without an occasion
 AGAIN, SELDOM = 0.25, 20.0
@@ -197,10 +198,13 @@ class Turns:
         self._paid = now
         if self._credit < COST * ranks:
             return False
-        self._credit -= COST * ranks
         self._looked = now
         self._wanted = max(0, self._wanted - 1)
         return True
+
+    def pay(self, seconds: float) -> None:
+        """What a look has taken of a processor."""
+        self._credit -= seconds
 
     def take(self, route: int, seen: Iterable[Seen], now: float) -> Shift | None:
         """Compare the ranks by what a look has shown; the shift of some that is new since they settled."""
