@@ -40,6 +40,11 @@ _FIX = (
     "Let every rank take part in every step: skip a batch on all ranks or on none, and agree on it (all_reduce a flag) "
     "where one rank decides."
 )
+#: and where threads share a group
+GROUP_OF_ITS_OWN = (
+    "Give the background thread a process group of its own (dist.new_group, called by the main thread of every rank), "
+    "or let one thread issue all collectives of the group."
+)
 #: what is counted, and at what
 _COUNTED = {Counted.COLLECTIVES: ("collective", "place"), Counted.BATCHES: ("batch", "collective")}
 _DOES = {
@@ -144,15 +149,21 @@ class Circumstances:
     confirmed: bool
     #: what the histories and the source say of the parting
     cause: ShiftCause | None = None
+    #: several threads of a rank use the group
+    threads: bool = False
 
 
 def report(found: Found, names: Names, seen: Circumstances) -> Report:
     """The warning."""
     rule, said, site = _parting(found, names)
     location = located(found.shifted, site, seen.code)
-    if seen.cause is not None:
+    if seen.threads:
+        # whose turn it is decides how many a rank has made; no branch need have been taken otherwise
+        rule = codes.THREADS_SHARE_GROUP
+    elif seen.cause is not None:
         rule, location = seen.cause.rule, seen.cause.locations[0]
-    sure = seen.confirmed and found.shift.majority and rule is not codes.UNDECIDED
+    decided = rule not in (codes.UNDECIDED, codes.THREADS_SHARE_GROUP)
+    sure = seen.confirmed and found.shift.majority and decided
     place = names.sites[found.shift.spot[0]][1]
     desync = Desync(
         culprits=found.culprits,
@@ -198,6 +209,8 @@ def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *,
     ]
     if seen.confirmed:
         facts.append(CONFIRMED)
+    if seen.threads:
+        facts.append(f"several threads of a rank make the collectives of {found.group}")
     shown = desync.location or desync.seen_at
     own = (shown,) if shown else ()
     return diagnosis(
@@ -207,7 +220,7 @@ def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *,
         culprits=found.culprits,
         summary=_summary(found, desync),
         why=_why(found, desync.shift),
-        fix=(seen.cause.fix if seen.cause else "") or _FIX,
+        fix=GROUP_OF_ITS_OWN if seen.threads else (seen.cause.fix if seen.cause else "") or _FIX,
         locations=seen.cause.locations if seen.cause else own,
         evidence=(*facts, *(seen.cause.sentences if seen.cause else ())),
     )

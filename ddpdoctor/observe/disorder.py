@@ -15,16 +15,12 @@ from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.report import Report
-from ddpdoctor.observe.desync import CONFIRMED, Circumstances, as_report, located
+from ddpdoctor.observe.desync import CONFIRMED, GROUP_OF_ITS_OWN, Circumstances, as_report, located
 from ddpdoctor.observe.stream import BACKWARD, Names
 from ddpdoctor.observe.thread_orders import Crossing, Turn
 
 #: what `Desync.counted` says of it: nothing is ahead of anything by a number
 ORDER = "order"
-_FIX = (
-    "Give the background thread a process group of its own (dist.new_group, called by the main thread of every rank), "
-    "or let one thread issue all collectives of the group."
-)
 
 
 def report(crossing: Crossing, names: Names, seen: Circumstances) -> Report:
@@ -76,7 +72,7 @@ def _diagnosis(crossing: Crossing, desync: Desync, locations: tuple[Location, ..
         why=f"In {desync.group} collectives pair by their number, and nothing determines the order of two threads. "
         "What one thread reduces is added to what the other reduces elsewhere: values are mixed, and nothing fails as "
         "long as operations and sizes agree. Where they do not, or at the end, the ranks wait for each other for ever.",
-        fix=_FIX,
+        fix=GROUP_OF_ITS_OWN,
         locations=locations,
         evidence=tuple(facts),
     )

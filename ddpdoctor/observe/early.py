@@ -169,8 +169,9 @@ class Early:
         apart = desync.find(shift, self._history.shifts, names)
         if desync.is_replaced_batch(apart, names, evidence.code) or desync.is_under_join(names, evidence.code):
             return None
-        cause = shift_cause.find(evidence, apart.shifted, apart.ways)
-        return desync.report(apart, names, dataclasses.replace(seen, cause=cause))
+        threads = self._history.orders.shares(shift.group)
+        cause = None if threads else shift_cause.find(evidence, apart.shifted, apart.ways)
+        return desync.report(apart, names, dataclasses.replace(seen, cause=cause, threads=threads))
 
     def part(self, workers: tuple[Worker, ...], now: float) -> Mapping[int, tuple[int, ...]] | None:
         """The threads of each process that stand, if it is time to try to prove that they can never go on; processes

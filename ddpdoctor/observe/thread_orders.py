@@ -125,6 +125,10 @@ class ThreadOrders:
         members = [int(member) for member in self._names.known[group].members]
         return _Order(members, max(self._counts[member, group] for member in members))
 
+    def shares(self, group: int) -> bool:
+        """Whether several threads of a rank use the group."""
+        return group in self._orders
+
     def found(self) -> tuple[Crossing, ...]:
         """Groups whose threads have changed places often enough, each once."""
         found = []

@@ -125,13 +125,14 @@ def _long_cycle(facts: Facts, cycle: tuple[Wait, ...]) -> Diagnosis:
 
 def _usual_group(facts: Facts, wait: Wait) -> tuple[str, tuple[Rank, ...]] | None:
     """The group that the rank used in every round before at the point where it waits now: after the group before. None
-    if there were too few rounds, or it was not always the same."""
+    if there were too few rounds, it was not always the same, or the group in which it waits was none of theirs: then
+    all ranks may do something new."""
     history = facts.histories.get(wait.rank)
     used = [step.group for step in history.steps if step.collective and step.group] if history else []
     if len(used) < 2 or wait.group is None or used[-1] != _key(wait.group):
         return None
     followed = {after for before, after in itertools.pairwise(used[:-1]) if before == used[-2]}
-    often = used[:-2].count(used[-2]) >= ENOUGH_ROUNDS - 1
+    often = min(used[:-1].count(used[-2]) - 1, used[:-1].count(used[-1])) >= ENOUGH_ROUNDS - 1
     return followed.pop() if often and len(followed) == 1 else None
 
 

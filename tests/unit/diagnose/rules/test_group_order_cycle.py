@@ -125,6 +125,16 @@ def test_the_rank_that_changed_its_own_order_closed_the_cycle(rounds: int, culpr
     assert (found.code, found.culprits.members) == ("DD220", culprits)
 
 
+def test_a_group_that_closes_the_ring_only_now_is_no_change_of_order() -> None:
+    """On a chain each rank waits for the one below first; once the ends are connected, that is a cycle."""
+    chain = [["ab"], ["ab", "bc"], ["bc"]]
+    acts = [[AT.all("all_reduce", 3, group=name) for name in names] * 4 for names in chain]
+    now = ["ca", "ab", "bc"]
+    ranks = [Doing([*before, AT.all("all_reduce", 3, group=name)]) for before, name in zip(acts, now, strict=True)]
+    found = examine(job(ranks, groups=RING)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD220", ())
+
+
 def test_orders_that_always_change_blame_nobody() -> None:
     before = [act for turned in (False, True, False, True) for act in _round(0, turned=turned)]
     ranks = [

@@ -1,6 +1,6 @@
 """Evolution of finches on islands, with a migrant to the next island in every year.
 
-    torchrun --nproc-per-node 4 evolve.py
+    torchrun --nproc-per-node 4 train.py
 
 In the years of El Nino whole flocks are blown across.
 """
