@@ -52,10 +52,13 @@ def _plain(site: Site) -> str:
 
 
 def loop_around(code: Mapping[str, SourceFile], path: Sequence[Site]) -> CountedLoop | None:
-    """The innermost loop around a call, whose callers are `path`, innermost first. None if it is not such a loop, or if
-    something in it leaves it: then it may go over as many elements as a rank needs."""
+    """The innermost loop around a call, whose callers are `path`, innermost first. None if it is not such a loop, if
+    something in it leaves it (then it may go over as many elements as a rank needs), or if its file was changed since
+    the job was started."""
     program = Program(code)
     for depth, site in enumerate(path):
+        if site.file in code and code[site.file].changed:
+            return None
         found = next((node for node in enclosing.around(program, site) if isinstance(node, _REPEATING)), None)
         if found is not None:
             return _counted(program, tuple(path[depth::-1]), found) if isinstance(found, ast.For) else None

@@ -20,7 +20,7 @@ from ddpdoctor.observe.turns import Seen
 
 #: routes that are tried, the most visited first
 MOST_ROUTES = 4
-#: seconds that the stack of a rank may take, and visits that it may make meanwhile
+#: seconds that the stacks may take, and visits that a rank may make while its own is read
 ANSWERING, MOST_VISITS = 1.0, 8
 
 
@@ -37,7 +37,9 @@ class TurnLooks:
     def __init__(self, inspector: Inspector, history: History) -> None:
         self._inspector = inspector
         self._history = history
-        self._loops: dict[int, CountedLoop | None] = {}
+        self._loops: dict[tuple[Site, ...], CountedLoop | None] = {}
+        #: the process with which the next look begins
+        self._next = 0
 
     def shift(self, workers: Iterable[Worker], now: float) -> TurnShift | None:
         """The shift that a look has shown; None without one, and where nothing was looked at."""
@@ -65,15 +67,19 @@ class TurnLooks:
         return TurnShift(shift, loop) if shift is not None else None
 
     def _loop(self, route: int) -> CountedLoop | None:
-        if route not in self._loops:
-            path = self._history.names.paths.get(route, ())
-            self._loops[route] = loop_around(self._inspector.source(path), path) if path else None
-        return self._loops[route]
+        path = self._history.names.paths.get(route, ())
+        if path not in self._loops:
+            self._loops[path] = loop_around(self._inspector.source(path), path)
+        return self._loops[path]
 
     def _look(self, workers: tuple[Worker, ...], ranks: Mapping[int, int], route: int, loop: CountedLoop) -> list[Seen]:
-        """The ranks, one after the other."""
+        """The ranks, one after the other, as many as the time is enough for; the next look goes on with the others."""
         found = []
-        for worker in workers:
+        until = time.monotonic() + ANSWERING
+        for worker in (*workers[self._next :], *workers[: self._next]):
+            if time.monotonic() >= until:
+                self._next = workers.index(worker)
+                break
             rank = ranks[worker.pid]
             before = self._visits(worker, rank, route)
             sample = self._inspector.sample((worker,), frozenset({PartKind.STACKS}), deadline=ANSWERING)

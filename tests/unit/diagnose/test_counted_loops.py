@@ -60,6 +60,13 @@ def test_other_loops_are_not_compared(head: str, before: str, after: str, averag
     assert found(head, before, after, average) is None
 
 
+def test_a_file_that_was_changed_says_nothing() -> None:
+    text = PROGRAM.format(head="for n in range(9):", before="work()", after="log()", average="all_reduce(weights)")
+    path = (Site(FILE, 2, "average"), Site(FILE, 8, "train"))
+    assert loop_around({FILE: SourceFile(FILE, text)}, path) is not None
+    assert loop_around({FILE: SourceFile(FILE, text, changed=True)}, path) is None
+
+
 def test_a_break_of_another_loop_leaves_it_alone() -> None:
     assert found("for n in range(9):", "while True: break") is not None
 
