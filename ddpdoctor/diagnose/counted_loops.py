@@ -39,16 +39,11 @@ class CountedLoop:
         The head takes the next element while the counter still has the number of the one before.
         """
         for place, mark in zip(lines, self.way, strict=False):
-            if (place.file, _plain(place)) != (mark.file, _plain(mark)):
+            if (place.file, place.plain_function) != (mark.file, mark.plain_function):
                 return None
             if place.line != mark.line:
                 return self.body <= place.line < mark.line if mark is self.way[0] else place.line < mark.line
         return None
-
-
-def _plain(site: Site) -> str:
-    """The function's name without its class, which not every source of frames gives."""
-    return site.function.rpartition(".")[2]
 
 
 def loop_around(code: Mapping[str, SourceFile], path: Sequence[Site]) -> CountedLoop | None:

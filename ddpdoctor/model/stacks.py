@@ -16,6 +16,11 @@ class Site:
     line: int
     function: str
 
+    @property
+    def plain_function(self) -> str:
+        """The function's name without its class, which not every source of frames gives."""
+        return self.function.rpartition(".")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Local:

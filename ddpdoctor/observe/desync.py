@@ -80,12 +80,8 @@ class Found:
 
 def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
     """Who has shifted, and where their way left that of the others."""
-    group = names.known[shift.group]
-    shifted = RankSet.of(rank for rank, _ in shift.by)
-    members = RankSet(group.members)
-    rest = members - shifted
-    label = group.label(1 + max(group.members))
-    found = Found(shift, shifted if shift.majority else RankSet(), members, label)
+    found = _who(shift, names)
+    shifted, rest = found.shifted, found.members - found.shifted
     if not shifted or not rest:
         return found
     theirs = shifts.way(next(iter(rest)), shift)
@@ -102,10 +98,13 @@ def find(shift: Shift, shifts: Shifts, names: Names) -> Found:
 
 def in_turn(shift: Shift, loop: CountedLoop, names: Names) -> Found:
     """A shift in the same turn of a loop. What the ranks did otherwise is not in their histories."""
+    return dataclasses.replace(_who(shift, names), loop=loop)
+
+
+def _who(shift: Shift, names: Names) -> Found:
     group = names.known[shift.group]
-    shifted = RankSet.of(rank for rank, _ in shift.by)
-    label = group.label(1 + max(group.members))
-    return Found(shift, shifted if shift.majority else RankSet(), RankSet(group.members), label, loop=loop)
+    culprits = RankSet.of(rank for rank, _ in shift.by) if shift.majority else RankSet()
+    return Found(shift, culprits, RankSet(group.members), group.label(1 + max(group.members)))
 
 
 def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
@@ -201,12 +200,10 @@ def as_report(desync: Desync, told: Diagnosis, seen: Circumstances) -> Report:
 
 def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *, sure: bool) -> Diagnosis:
     at = "visit {} of the same place" if found.shift.counted is Counted.COLLECTIVES else "collective {} of the group"
+    when = f"at {at.format(desync.visit)}, and at every one since"
     if found.loop is not None:
-        at = "visit {} of the same place in the same turn of the loop"
-    facts = [
-        f"at {at.format(desync.visit)}, and at every one since, the number of {desync.counted} before it differs by "
-        f"{abs(desync.shift)}"
-    ]
+        when = f"in the same turn of the loop at {_short(found.loop.head)}, as looks at the ranks show"
+    facts = [f"{when}, the number of {desync.counted} before it differs by {abs(desync.shift)}"]
     if seen.confirmed:
         facts.append(CONFIRMED)
     if seen.threads:

@@ -145,7 +145,8 @@ class Early:
         group = self._history.names.known[shift.group]
         recorders = {seen.rank: seen.recorder for seen in evidence.ranks if seen.recorder}
         confirmed = desync.agree(recorders, group.name, RankSet(group.members))
-        seen = Circumstances(evidence.code, self._inspector.started, now, confirmed)
+        threads = self._history.orders.shares(shift.group)
+        seen = Circumstances(evidence.code, self._inspector.started, now, confirmed, threads=threads)
         if isinstance(found, Crossing):
             report = disorder.report(found, self._history.names, seen)
         elif isinstance(found, TurnShift):
@@ -169,9 +170,8 @@ class Early:
         apart = desync.find(shift, self._history.shifts, names)
         if desync.is_replaced_batch(apart, names, evidence.code) or desync.is_under_join(names, evidence.code):
             return None
-        threads = self._history.orders.shares(shift.group)
-        cause = None if threads else shift_cause.find(evidence, apart.shifted, apart.ways)
-        return desync.report(apart, names, dataclasses.replace(seen, cause=cause, threads=threads))
+        cause = None if seen.threads else shift_cause.find(evidence, apart.shifted, apart.ways)
+        return desync.report(apart, names, dataclasses.replace(seen, cause=cause))
 
     def part(self, workers: tuple[Worker, ...], now: float) -> Mapping[int, tuple[int, ...]] | None:
         """The threads of each process that stand, if it is time to try to prove that they can never go on; processes

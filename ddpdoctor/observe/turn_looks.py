@@ -43,6 +43,8 @@ class TurnLooks:
 
     def shift(self, workers: Iterable[Worker], now: float) -> TurnShift | None:
         """The shift that a look has shown; None without one, and where nothing was looked at."""
+        if not self._inspector.read_locals or self._inspector.native:
+            return None
         turns, names = self._history.turns, self._history.names
         found = next(
             (
@@ -52,7 +54,7 @@ class TurnLooks:
             ),
             None,
         )
-        if found is None or not self._inspector.read_locals or self._inspector.native:
+        if found is None:
             return None
         route, group, loop = found
         members = {int(member) for member in names.known[group].members}
@@ -124,12 +126,8 @@ def _ahead(main: Thread, loop: CountedLoop, visits: range) -> frozenset[int]:
 def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
     """The only frame of the loop's function, if it is in the loop."""
     head = loop.head
-    name = head.function.rpartition(".")[2]
-    own = [
-        index
-        for index, frame in enumerate(main.frames)
-        if frame.file == head.file and frame.function.rpartition(".")[2] == name
-    ]
+    wanted = (head.file, head.plain_function)
+    own = [index for index, frame in enumerate(main.frames) if (frame.file, frame.plain_function) == wanted]
     return own[0] if len(own) == 1 and head.line <= main.frames[own[0]].line <= loop.last else None
 
 

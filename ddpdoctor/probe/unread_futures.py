@@ -37,6 +37,7 @@ def install() -> None:
         try:
             keep(self, exception)
         except BaseException as error:
+            _forget(self)
             drop_frame(error)
             raise
 

@@ -46,7 +46,6 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EndedThread, Raised
 from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -108,13 +107,8 @@ def _tries_again(facts: Facts, one: Failure) -> bool:
         except_clauses.tries_again(facts.program, frame, place.line)
         for frame in facts.stack(one.rank)
         for place in one.raised.frames
-        if place.file == frame.file and _plain(place) == _plain(frame)
+        if place.file == frame.file and place.plain_function == frame.plain_function
     )
-
-
-def _plain(frame: Site) -> str:
-    """The function's name without its class, which not every source of frames gives."""
-    return frame.function.rpartition(".")[2]
 
 
 def _diagnosis(facts: Facts, first: Failure) -> Diagnosis:
