@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.loop_exits import leaves
 from ddpdoctor.program.nodes import children
 from ddpdoctor.program.program import Program
 from ddpdoctor.program.turn_counters import TurnCounter, turn_counters
@@ -63,7 +64,7 @@ def loop_around(code: Mapping[str, SourceFile], path: Sequence[Site]) -> Counted
 def _counted(program: Program, way: tuple[Site, ...], loop: ast.For) -> CountedLoop | None:
     site = way[0]
     scope = enclosing.function_around(program, site) or program.tree(site.file)
-    if scope is None or any(_leaves(part, in_loop=False) for part in loop.body):
+    if scope is None or leaves(loop):
         return None
     counter = next((one for one in turn_counters(scope, loop) if not one.counts_at), None)
     if counter is None:
@@ -83,12 +84,3 @@ def _passes(node: ast.AST, call: int, condition: int) -> Iterator[int]:
         yield from (handler.lineno for handler in node.handlers)
     for child in children(node):
         yield from _passes(child, call, child.lineno if isinstance(child, (ast.If, ast.ExceptHandler)) else condition)
-
-
-def _leaves(node: ast.AST, *, in_loop: bool) -> bool:
-    if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not in_loop):
-        return True
-    if isinstance(node, _SCOPES):
-        return False
-    inner = in_loop or isinstance(node, enclosing.LOOPS)
-    return any(_leaves(child, in_loop=inner) for child in children(node))

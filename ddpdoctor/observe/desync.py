@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ddpdoctor.diagnose import codes
+from ddpdoctor.diagnose.batch_of_turn import is_one_of_each_turn
 from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.counted_loops import CountedLoop
 from ddpdoctor.diagnose.course import NO_PROOF
@@ -109,12 +110,18 @@ def _who(shift: Shift, names: Names) -> Found:
 
 def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]) -> bool:
     """Whether only the loader's place tells, and its line takes batches by itself: a bad batch may have been replaced
-    by the next one, which takes one more and leaves everything else as it is. A `for` and a framework's loop do not."""
+    by the next one, which takes one more and leaves everything else as it is. A `for` and a framework's loop do not,
+    nor a loop that has a turn less then."""
     kind, site, _ = names.sites[found.shift.spot[0]]
     if kind != NEXT:
         return False
     text = _line(site, code)
-    return not text or _TAKES.search(text) is not None
+    if site is None or not text:
+        return True
+    if _TAKES.search(text) is None:
+        return False
+    taken = next((call for call in names.taken.get(found.shift.spot[0], ()) if call.file in code), site)
+    return not is_one_of_each_turn(code, taken)
 
 
 def is_under_join(names: Names, code: Mapping[str, SourceFile]) -> bool:

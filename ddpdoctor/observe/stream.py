@@ -62,6 +62,8 @@ class Names:
     #: by number, of places and of routes
     sites: list[tuple[int, Site | None, str]] = field(default_factory=list)
     paths: dict[int, tuple[Site, ...]] = field(default_factory=dict)
+    #: loader -> the calls that took its first batch, innermost first: its own line may be that which made the iterator
+    taken: dict[int, tuple[Site, ...]] = field(default_factory=dict)
     #: by number
     known: list[Group] = field(default_factory=list)
 
@@ -83,6 +85,10 @@ class Names:
             self.paths[number] = key[1]
             self.routes_to[place].append(number)
         return number
+
+    def take(self, loader: int, path: tuple[tuple[str, int, str], ...]) -> None:
+        """Note where a batch of a loader was taken."""
+        self.taken.setdefault(loader, tuple(Site(*site) for site in path))
 
     def group(self, name: str, description: str, members: tuple[int, ...]) -> int:
         number = self.groups.get((name, members))
@@ -117,6 +123,8 @@ class Translator:
         if place is None:
             name = (self._texts.name(op) or "") if code == CALL else ""
             place = self._places[key] = self._names.place(code, self._texts.site(site), name)
+            if code == NEXT:
+                self._names.take(place, self._texts.path(path))
         if code == CALL:
             kind = flags >> layout.KIND_SHIFT
             if kind in _COLLECTIVE:

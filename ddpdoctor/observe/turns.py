@@ -78,6 +78,8 @@ class _Settled:
     usual: dict[int, int] | None = None
     #: looks since all had settled
     tries: int = 0
+    #: the newest look, and when it was: that nothing changed the level just before it only later visits show
+    open: tuple[tuple[Seen, ...], float] = ((), 0.0)
 
     def merge(self, seen: Iterable[Seen], now: float) -> None:
         """Take in a look."""
@@ -210,26 +212,30 @@ class Turns:
         """Compare the ranks by what a look has shown; the shift of some that is new since they settled."""
         group, settled = self._groups[route], self._settled[route]
         members = [int(member) for member in self._names.known[group].members]
-        level = self._level(route, members)
+        settled.tries += 1
+        visit, level = self._level(route, members)
         if level != settled.level:
             # a look that leaves open what it saw would be taken for what was so before
-            settled.level, settled.newest, settled.tries = level, {}, settled.tries + 1
+            settled.level, settled.newest, settled.open = level, {}, ((), 0.0)
             return None
-        settled.tries += 1
-        settled.merge(seen, now)
+        before, then = settled.open
+        if all(one.visits < visit for one in before):
+            settled.merge(before, then)
+            settled.open = tuple(seen), now
         known = settled.known(members)
         if len(known) < len(members):
             return None
         settled.tries = 0
         return self._compare(route, group, known, settled)
 
-    def _level(self, route: int, members: list[int]) -> tuple[int, ...]:
+    def _level(self, route: int, members: list[int]) -> tuple[int, tuple[int, ...]]:
+        """The newest visit of all, and the collectives before it against the first rank."""
         positions = [dict(self._positions[rank, route]) for rank in members]
         common = set.intersection(*map(set, positions))
         if not common:
-            return ()
+            return 0, ()
         visit = max(common)
-        return tuple(own[visit] - positions[0][visit] for own in positions)
+        return visit, tuple(own[visit] - positions[0][visit] for own in positions)
 
     def _compare(self, route: int, group: int, ahead: Mapping[int, int], settled: _Settled) -> Shift | None:
         positions = {rank: dict(self._positions[rank, route]) for rank in ahead}

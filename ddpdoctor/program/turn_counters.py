@@ -52,6 +52,18 @@ def names(loop: Loop) -> Iterator[str]:
                 yield name
 
 
+def counts_every_turn(loop: Loop, name: str) -> bool:
+    """Whether `name += 1` stands in the loop's body (a variable, or an attribute of this name), and nothing leads to
+    another turn or out of the loop past it."""
+    return any(
+        isinstance(one, ast.AugAssign)
+        and isinstance(one.op, ast.Add)
+        and last_name(one.target) == name
+        and not any(_jumps(part, one.lineno) for part in loop.body)
+        for one in loop.body
+    )
+
+
 def _counting(iterable: ast.expr, target: ast.expr) -> tuple[ast.Call, ast.Name] | None:
     """The call that counts, and the variable that gets the number: of `enumerate(...)` and `range(...)`, also in
     `tqdm(...)` and as one of those that `zip(...)` goes over."""

@@ -110,6 +110,7 @@ DIAGNOSE = {
     "course": "codes diagnosis wording",
     "endless_loops": "",
     "counted_loops": "",
+    "batch_of_turn": "",
     "shift_cause": "codes digest divergence facts registry",
     "engine": "codes conditions course digest facts offline registry rule wording",
 }

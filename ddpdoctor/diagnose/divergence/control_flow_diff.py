@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose import wording
@@ -27,7 +27,7 @@ from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import users_line
 from ddpdoctor.diagnose.divergence.swallowing import Swallowing
 from ddpdoctor.diagnose.facts import Facts, kept
-from ddpdoctor.model.progress import EventKind
+from ddpdoctor.model.progress import Event, EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
@@ -116,7 +116,7 @@ def _in_the_job(
     facts: Facts, compared: Comparison, ran: RankSet | None, turns: _Turns | None = None
 ) -> tuple[BranchPoint, ...]:
     """Those in the job's own files."""
-    before, odd, reference = compared.before, compared.odd, compared.reference
+    before, odd, reference = _taken(facts, compared.before), compared.odd, compared.reference
     odd_next, reference_next = (
         _by_user(facts, odd, compared.odd_next),
         _by_user(facts, reference, compared.reference_next),
@@ -134,7 +134,7 @@ def _in_the_job(
         return ()
     callers = _callers(facts, graph, odd, odd_next.site)
     if ran is None:
-        traced = _traced(graph, (_traced_sites(left, right), _traced_sites(right, left)))
+        traced = _traced(graph, (_traced_sites(facts, left, right), _traced_sites(facts, right, left)))
     else:
         own_way = _recorded(facts, odd)
         traced = _traced(graph, (own_way, own_way))
@@ -192,8 +192,20 @@ def _callers(facts: Facts, graph: FlowGraph, ranks: RankSet, site: Site) -> tupl
 
 
 def _by_user(facts: Facts, ranks: RankSet, step: HistoryStep | None) -> HistoryStep | None:
-    """The step at the user's line if a library made it and a rank is still in it."""
+    """The step at the user's line if a library made it and a rank is still in it, and a batch where it is taken."""
+    step = _taken(facts, step)
     return replace(step, site=users_line(facts, ranks, step.site)) if step and step.site else step
+
+
+def _taken(facts: Facts, step: HistoryStep | None) -> HistoryStep | None:
+    """The step, a batch at the line that takes it and not at that which made the iterator."""
+    return replace(step, site=_site(facts, step)) if step is not None else None
+
+
+def _site(facts: Facts, step: HistoryStep | Event) -> Site | None:
+    if step.kind is not EventKind.NEXT or step.site in step.path:
+        return step.site
+    return next((frame for frame in step.path if not facts.is_library(frame.file)), step.site)
 
 
 def _rounds_for_all(facts: Facts, graph: FlowGraph, step: HistoryStep) -> frozenset[int]:
@@ -205,20 +217,23 @@ def _rounds_for_all(facts: Facts, graph: FlowGraph, step: HistoryStep) -> frozen
     return frozenset().union(*(graph.at(head.file, head.line) for head in heads if decided_alike(facts, head)))
 
 
-def _traced_sites(one: History, other: History) -> set[Site]:
+def _traced_sites(facts: Facts, one: History, other: History) -> set[Site]:
     """Places that `one` cannot have passed without a trace: they leave a trace that both histories show, or one that
     this history never shows.
     """
-    both = {step.site for side in histories.shared(one, other) for step in side if step.site}
-    whole = not one.truncated
-    never = {step.site for step in other.steps if step.site} - {step.site for step in one.steps} if whole else set()
+    both = _sites(facts, itertools.chain(*histories.shared(one, other)))
+    never = set[Site]() if one.truncated else _sites(facts, other.steps) - _sites(facts, one.steps)
     return both | never
+
+
+def _sites(facts: Facts, steps: Iterable[HistoryStep | Event]) -> set[Site]:
+    return {site for step in steps if (site := _site(facts, step)) is not None}
 
 
 def _recorded(facts: Facts, ranks: RankSet) -> set[Site]:
     """All places where the first of these ranks left a trace, messages to single ranks included."""
     seen = facts.evidence.rank(ranks.members[0])
-    return {event.site for event in seen.page.events if event.site} if seen and seen.page else set()
+    return _sites(facts, seen.page.events) if seen and seen.page else set()
 
 
 def sentences(found: tuple[BranchPoint, ...], odd: RankSet, reference: RankSet) -> Iterator[str]:

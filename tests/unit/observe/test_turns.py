@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ddpdoctor.observe import turns
@@ -80,6 +80,7 @@ def test_a_rank_that_left_out_or_repeated_its_work_is_told_once(loop: Loop, by: 
 
 @pytest.mark.parametrize("loop", [steady, other_line, evaluates])
 @given(st.integers(0, 1000), st.integers(0, 3))
+@example(445, 2)
 def test_healthy_loops_are_silent(loop: Loop, seed: int, wide: int) -> None:
     assert look(loop, seed, wide=wide)[1] == []
 
@@ -132,7 +133,7 @@ def test_a_rank_that_comes_unusually_late_is_an_occasion(late: float, *, looks: 
         for rank, time in enumerate(times):
             found.add(rank, [Moment(time, CALL, 1, place, group, True, route=route)])
     # GIVEN that it is known how the ranks stand
-    for now in (1.0, 2.0, 3.0):
+    for now in (1.0, 2.0, 3.0, 4.0):
         found.take(route, [Seen(rank, int(now), frozenset({0})) for rank in range(RANKS)], now)
     assert found.is_due(route, 30.0, RANKS)
     assert found.is_due(route, 30.5, RANKS) is looks
