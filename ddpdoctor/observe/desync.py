@@ -120,8 +120,9 @@ def is_replaced_batch(found: Found, names: Names, code: Mapping[str, SourceFile]
         return True
     if _TAKES.search(text) is None:
         return False
-    taken = next((call for call in names.taken.get(found.shift.spot[0], ()) if call.file in code), site)
-    return not is_one_of_each_turn(code, taken)
+    ways = names.taken.get(found.shift.spot[0], ())
+    lines = {next((call for call in way if call.file in code), site) for way in ways}
+    return len(lines) != 1 or not is_one_of_each_turn(code, lines.pop())
 
 
 def is_under_join(names: Names, code: Mapping[str, SourceFile]) -> bool:

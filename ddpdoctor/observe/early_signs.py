@@ -75,7 +75,8 @@ class EarlySigns:
         if site not in self._left and (sign := self._begun_anew(reading, known)) is not None:
             self._left.add(site)
             found.append(sign)
-        if site not in self._ended and (sign := _of_ends(reading, known)) is not None:
+        # lengths that differ have said so already
+        if not {site} & (self._ended | self._lengths) and (sign := _of_ends(reading, known)) is not None:
             self._ended.add(site)
             found.append(sign)
         return found

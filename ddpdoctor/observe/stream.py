@@ -62,8 +62,8 @@ class Names:
     #: by number, of places and of routes
     sites: list[tuple[int, Site | None, str]] = field(default_factory=list)
     paths: dict[int, tuple[Site, ...]] = field(default_factory=dict)
-    #: loader -> the calls that took its first batch, innermost first: its own line may be that which made the iterator
-    taken: dict[int, tuple[Site, ...]] = field(default_factory=dict)
+    #: loader -> the ways of calls that took its batches: its own line may be that which made the iterator
+    taken: dict[int, set[tuple[Site, ...]]] = field(default_factory=lambda: defaultdict(set))
     #: by number
     known: list[Group] = field(default_factory=list)
 
@@ -86,10 +86,6 @@ class Names:
             self.routes_to[place].append(number)
         return number
 
-    def take(self, loader: int, path: tuple[tuple[str, int, str], ...]) -> None:
-        """Note where a batch of a loader was taken."""
-        self.taken.setdefault(loader, tuple(Site(*site) for site in path))
-
     def group(self, name: str, description: str, members: tuple[int, ...]) -> int:
         number = self.groups.get((name, members))
         if number is None:
@@ -109,6 +105,7 @@ class Translator:
         self._places: dict[tuple[int, int, int], int] = {}
         self._routes: dict[tuple[int, int], int] = {}
         self._groups: dict[int, int] = {0: self._world}
+        self._taken: set[tuple[int, int]] = set()
         #: thread -> whether its newest forward has a backward that communicates
         self._synchronises: dict[int, bool] = {}
 
@@ -123,8 +120,9 @@ class Translator:
         if place is None:
             name = (self._texts.name(op) or "") if code == CALL else ""
             place = self._places[key] = self._names.place(code, self._texts.site(site), name)
-            if code == NEXT:
-                self._names.take(place, self._texts.path(path))
+        if code == NEXT and (place, path) not in self._taken:
+            self._taken.add((place, path))
+            self._names.taken[place].add(tuple(Site(*site) for site in self._texts.path(path)))
         if code == CALL:
             kind = flags >> layout.KIND_SHIFT
             if kind in _COLLECTIVE:
