@@ -21,6 +21,7 @@ from ddpdoctor.diagnose.divergence.loop_turns import is_a_turn_behind
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import (
     RelativePosition,
+    awaited_block,
     is_forward,
     left_loop,
     made_by,
@@ -465,6 +466,8 @@ def _call_against_call(
     facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep
 ) -> Pattern:
     """Both sides are in collective calls, but not in the same."""
+    if awaited_block(facts, reference_next, odd_next):
+        return Pattern.EXTRA_CALL
     odd, reference = compared.odd, compared.reference
     ours, theirs = made_by(facts, odd_next, reference), made_by(facts, reference_next, odd)
     if ours and theirs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -141,3 +142,23 @@ def ran_module(before: HistoryStep | None, odd_next: HistoryStep, reference_next
 def is_forward(step: HistoryStep | None) -> bool:
     """Whether a module's forward made the step."""
     return step is not None and step.site is not None and step.site.function.rpartition(".")[2] == "forward"
+
+
+def awaited_block(facts: Facts, outside: HistoryStep | None, inside: HistoryStep | None) -> Site | None:
+    """The head of the `with` block at which one side stands, and in which the other made its call: ranks enter it one
+    after the other (`main_process_first()`), so that those outside cannot come to what is called in it."""
+    if outside is None or inside is None:
+        return None
+    frames_outside = outside.path or ((outside.site,) if outside.site else ())
+    heads = (frame for frame in frames_outside if _waits_in(facts, frame, inside.path))
+    return next(heads, None)
+
+
+def _waits_in(facts: Facts, head: Site, path: tuple[Site, ...]) -> bool:
+    blocks = (node for node in enclosing.around(facts.program, head) if isinstance(node, ast.With))
+    block = next((node for node in blocks if head.line < node.body[0].lineno), None)
+    if block is None:
+        return False
+    body = range(block.body[0].lineno, (block.end_lineno or block.lineno) + 1)
+    here = (head.file, head.plain_function)
+    return any((frame.file, frame.plain_function) == here and frame.line in body for frame in path)

@@ -108,7 +108,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
             f"at {wording.place(site)}, which {wording.ranks(divergence.reference)} did not; "
             f"{wording.verb(divergence.reference, 'it', 'they')} {wording.now(facts, divergence.reference)}."
         ),
-        fix=_fix(facts, op, site, condition),
+        fix=_out_of_block(facts, divergence, op, site) or _fix(facts, op, site, condition),
         locations=(facts.location(divergence.odd, site), *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=(*_evidence(facts, divergence, op, site, condition), *decisions.parted_by(facts, divergence)),
     )
@@ -125,6 +125,16 @@ def _summary(divergence: Divergence, op: str, site: Site) -> str:
     return (
         f"only {odd} {wording.verb(divergence.odd, 'calls', 'call')} {op} at {wording.place(site)}; "
         f"{reference} went on to {wording.step(following)}"
+    )
+
+
+def _out_of_block(facts: Facts, divergence: Divergence, op: str, site: Site) -> str:
+    head = relative_position.awaited_block(facts, divergence.reference_next, divergence.odd_next)
+    if head is None:
+        return ""
+    return (
+        f"Move {_in_the_source(facts, op, site)} out of the block `{facts.statement(head)}` ({wording.place(head)}): "
+        "ranks enter it one after the other, and all are needed in the call at once."
     )
 
 

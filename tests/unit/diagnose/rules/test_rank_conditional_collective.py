@@ -52,6 +52,29 @@ def test_collective_under_a_rank_condition(size: int, odd: int) -> None:
     assert "`if rank == 0 and due():`" in found.fix
 
 
+FIRST = """\
+def main(accelerator):
+    with accelerator.main_process_first():
+        held_out = stored("held out")
+
+
+def stored(name):
+    dist.all_gather_object(sums, name)
+"""
+
+
+def test_a_call_in_a_block_that_ranks_enter_one_after_the_other() -> None:
+    # GIVEN ranks that wait at the head of a block for rank 0, which waits in it for them
+    main = At(function="main")
+    call = AT.all("all_gather_object", 7, function="stored")
+    gather = replace(call, path=(AT.line(7, "stored"), main.line(3)))
+    odd, usual = Doing([gather], callers=(main.line(3),)), Doing([main.all("barrier", 2)])
+    found = verdict(FIRST, one_odd(odd, usual, at=0))
+    # THEN the call is what cannot be where it is
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD203", (0,), 7)
+    assert "out of the block `with accelerator.main_process_first()` (train.py:2)" in found.fix
+
+
 HOOKS = """\
 class Calibration(Hook):
     def after_step(self):
