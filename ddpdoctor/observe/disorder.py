@@ -1,7 +1,7 @@
 """Pure. Threads that have changed places on a group, as a report: whose calls, since when, and what will come of it.
 
-Never more than a warning: operations and sizes agree, so nothing is stuck. No rank is to blame for an order that nobody
-determines.
+Never more than a warning: operations and sizes agree, so nothing is stuck. Nobody determines the order, so a rank is
+named only where it is always the one whose order differs from that of most.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def report(crossing: Crossing, names: Names, seen: Circumstances) -> Report:
     locations = (located(ranks, names.sites[turn.place][1], seen.code) for turn, ranks in sides)
     shown = tuple(location for location in locations if location is not None)
     desync = Desync(
-        culprits=RankSet(),
+        culprits=RankSet.of(crossing.odd),
         members=members,
         group=group.label(1 + max(group.members)),
         shift=0,
@@ -61,12 +61,16 @@ def _diagnosis(crossing: Crossing, desync: Desync, locations: tuple[Location, ..
         f"at {crossing.times} numbers of {desync.group} the ranks' collectives were those of different threads, the "
         f"first of them number {crossing.number}"
     ]
+    if desync.culprits:
+        facts.append(f"at each of them {wording.ranks(desync.culprits)} differed from the others, which did the same")
     if confirmed:
         facts.append(CONFIRMED)
     return diagnosis(
         THREADS_SHARE_GROUP,
         RankSet(),
         confidence=Confidence.LIKELY if confirmed else Confidence.POSSIBLE,
+        blame=Confidence.POSSIBLE,
+        culprits=desync.culprits,
         summary=f"two threads use {desync.group} in another order on other ranks: at its collective {desync.visit}, "
         f"{desync.since:.0f} s after the start, {desync.parting}",
         why=f"In {desync.group} collectives pair by their number, and nothing determines the order of two threads. "

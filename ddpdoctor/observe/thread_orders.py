@@ -54,6 +54,8 @@ class Crossing:
     turns: Mapping[int, Turn]
     #: at how many numbers it was seen so far
     times: int
+    #: the ranks that differed from a majority at each of them; none where it was now one, now another
+    odd: frozenset[int] = frozenset()
 
 
 class _Order:
@@ -145,7 +147,15 @@ class ThreadOrders:
 def _crossing(group: int, order: _Order, numbers: list[int]) -> Crossing:
     turns = {rank: own[numbers[0]] for rank, own in order.turns.items()}
     since = max(turn.time for turn in turns.values())
-    return Crossing(group, order.begin + numbers[0] + 1, since, turns, len(numbers))
+    odd = {_odd({rank: own[number].role for rank, own in order.turns.items()}) for number in numbers}
+    always = odd.pop() if len(odd) == 1 else frozenset[int]()
+    return Crossing(group, order.begin + numbers[0] + 1, since, turns, len(numbers), always)
+
+
+def _odd(roles: Mapping[int, tuple[int, bool]]) -> frozenset[int]:
+    """The ranks that do something else than most do."""
+    [(usual, number), *_] = Counter(roles.values()).most_common(1)
+    return frozenset(rank for rank, role in roles.items() if role != usual) if 2 * number > len(roles) else frozenset()
 
 
 def _crossed(mine: Sequence[Turn], theirs: Sequence[Turn]) -> list[int]:

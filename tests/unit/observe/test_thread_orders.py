@@ -60,6 +60,20 @@ def test_threads_without_an_order_are_told(ranks: int, seed: int) -> None:
     assert len({turn.role for turn in told[0].turns.values()}) > 1
 
 
+@given(odd=st.integers(0, 2), late=st.integers(1, 4), seed=st.integers(0, 9))
+def test_the_rank_whose_thread_always_comes_later_is_named(odd: int, late: int, seed: int) -> None:
+    usual = [METRICS, *[TRAIN] * 9] * 12
+    # by different numbers: all by the same would be a rank that is ahead as a whole
+    slow = [*[TRAIN] * late, METRICS, *[TRAIN] * 8, METRICS, *[TRAIN] * (10 - late)] * 6
+    told = run([AGREED + (slow if rank == odd else usual) for rank in range(3)], seed=seed)
+    assert [crossing.odd for crossing in told[:1]] == [{odd}]
+
+
+def test_of_two_ranks_none_is_named() -> None:
+    told = run([AGREED + mixed(rank, 60) for rank in range(2)])
+    assert [crossing.odd for crossing in told[:1]] == [frozenset()]
+
+
 @given(
     order=st.lists(st.sampled_from([TRAIN, METRICS, (HELPER + 1, "evaluation")]), max_size=120), seed=st.integers(0, 9)
 )
