@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,16 @@ _REPEATING = (*enclosing.LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.Gen
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A line on the way to the call, with the loop of its function around it that may come to it several times in a
+    turn; without one, the line alone."""
+
+    site: Site
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class CountedLoop:
     """A `for` loop over numbers or numbered things, and the way in it to a call."""
 
@@ -29,39 +40,41 @@ class CountedLoop:
     last: int
     counter: TurnCounter
     #: the lines that lead to the call, that in the loop's own function first
-    way: tuple[Site, ...]
+    way: tuple[Mark, ...]
     #: `continue`, and what catches exceptions, by which a turn comes past the call: the lines of their conditions
     passes: tuple[Site, ...]
 
     def comes_to_it(self, lines: Sequence[Site]) -> bool | None:
         """Whether a rank has still to come to the call in its turn. `lines`: where it is, from the loop's function
-        inwards. None if it is at the call, or in something that the same line calls.
+        inwards. None if it is at the call, in something that the same line calls, or in an inner loop around it.
 
         The head takes the next element while the counter still has the number of the one before.
         """
         for place, mark in zip(lines, self.way, strict=False):
-            if (place.file, place.plain_function) != (mark.file, mark.plain_function):
+            if (place.file, place.plain_function) != (mark.site.file, mark.site.plain_function):
                 return None
-            if place.line != mark.line:
-                return self.body <= place.line < mark.line if mark is self.way[0] else place.line < mark.line
+            if not mark.first <= place.line <= mark.last:
+                return self.body <= place.line < mark.first if mark is self.way[0] else place.line < mark.first
+            if mark.first != mark.last:
+                return None
         return None
 
 
 def loop_around(code: Mapping[str, SourceFile], path: Sequence[Site]) -> CountedLoop | None:
-    """The innermost loop around a call, whose callers are `path`, innermost first. None if it is not such a loop, if
-    something in it leaves it (then it may go over as many elements as a rank needs), or if its file was changed since
-    the job was started."""
+    """The innermost such loop around a call, whose callers are `path`, innermost first. A loop that something in it
+    leaves is none, for it may go over as many elements as a rank needs. None also if a file was changed since the job
+    was started."""
     program = Program(code)
     for depth, site in enumerate(path):
         if site.file in code and code[site.file].changed:
             return None
-        found = next((node for node in enclosing.around(program, site) if isinstance(node, _REPEATING)), None)
-        if found is not None:
-            return _counted(program, tuple(path[depth::-1]), found) if isinstance(found, ast.For) else None
+        for node in enclosing.around(program, site):
+            if isinstance(node, ast.For) and (found := _counted(program, path[depth::-1], node)) is not None:
+                return found
     return None
 
 
-def _counted(program: Program, way: tuple[Site, ...], loop: ast.For) -> CountedLoop | None:
+def _counted(program: Program, way: Sequence[Site], loop: ast.For) -> CountedLoop | None:
     site = way[0]
     scope = enclosing.function_around(program, site) or program.tree(site.file)
     if scope is None or leaves(loop):
@@ -71,7 +84,17 @@ def _counted(program: Program, way: tuple[Site, ...], loop: ast.For) -> CountedL
         return None
     head = replace(site, line=loop.lineno)
     passes = tuple(replace(site, line=line) for part in loop.body for line in _passes(part, site.line, part.lineno))
-    return CountedLoop(head, loop.body[0].lineno, loop.end_lineno or loop.lineno, counter, way, passes)
+    marks = (_mark(program, site, loop), *(_mark(program, inner) for inner in way[1:]))
+    return CountedLoop(head, loop.body[0].lineno, loop.end_lineno or loop.lineno, counter, marks, passes)
+
+
+def _mark(program: Program, site: Site, within: ast.AST | None = None) -> Mark:
+    """`within`: only loops inside of this one count."""
+    around = itertools.takewhile(lambda node: node is not within, enclosing.around(program, site))
+    repeating = [node for node in around if isinstance(node, _REPEATING)]
+    if not repeating:
+        return Mark(site, site.line, site.line)
+    return Mark(site, repeating[-1].lineno, repeating[-1].end_lineno or repeating[-1].lineno)
 
 
 def _passes(node: ast.AST, call: int, condition: int) -> Iterator[int]:

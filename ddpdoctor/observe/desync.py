@@ -47,7 +47,11 @@ GROUP_OF_ITS_OWN = (
     "or let one thread issue all collectives of the group."
 )
 #: what is counted, and at what
-_COUNTED = {Counted.COLLECTIVES: ("collective", "place"), Counted.BATCHES: ("batch", "collective")}
+_COUNTED = {
+    Counted.COLLECTIVES: ("collective", "place"),
+    Counted.BATCHES: ("batch", "collective"),
+    Counted.TURNS: ("turn", "collective"),
+}
 _DOES = {
     NEXT: "took the next batch",
     STOP: "came to the end of its loader",
@@ -208,10 +212,16 @@ def as_report(desync: Desync, told: Diagnosis, seen: Circumstances) -> Report:
 
 def _diagnosis(found: Found, rule: Rule, desync: Desync, seen: Circumstances, *, sure: bool) -> Diagnosis:
     at = "visit {} of the same place" if found.shift.counted is Counted.COLLECTIVES else "collective {} of the group"
-    when = f"at {at.format(desync.visit)}, and at every one since"
+    facts = [
+        f"at {at.format(desync.visit)}, and at every one since, the number of {desync.counted} before it differs by "
+        f"{abs(desync.shift)}"
+    ]
     if found.loop is not None:
-        when = f"in the same turn of the loop at {_short(found.loop.head)}, as looks at the ranks show"
-    facts = [f"{when}, the number of {desync.counted} before it differs by {abs(desync.shift)}"]
+        same = "collective" if found.shift.counted is Counted.TURNS else "turn"
+        facts = [
+            f"in the same {same} of the loop at {_short(found.loop.head)}, as looks at the ranks show, the number of "
+            f"{desync.counted} before it differs by {abs(desync.shift)}"
+        ]
     if seen.confirmed:
         facts.append(CONFIRMED)
     if seen.threads:
@@ -300,11 +310,10 @@ def _summary(found: Found, desync: Desync) -> str:
     others = _words(found.members - found.culprits)
     is_are = "are" if len(found.culprits) > 1 else "is"
     what, same = _COUNTED[found.shift.counted]
-    at = (
-        f"in the same turn of the loop at {_short(found.loop.head)}"
-        if found.loop is not None
-        else f"at the same {same}"
-    )
+    at = f"at the same {same}"
+    if found.loop is not None:
+        inside = "at the same collective" if found.shift.counted is Counted.TURNS else "in the same turn"
+        at = f"{inside} of the loop at {_short(found.loop.head)}"
     where = f"{number} {what}{_plural(what) if number > 1 else ''} {behind} {others} {at}"
     return f"since {desync.since:.0f} s {_words(found.culprits)} {is_are} {where}{parted}"
 

@@ -63,6 +63,8 @@ class Counted(Enum):
     COLLECTIVES = "collectives"
     #: batches of the same loader at the same collective of the group
     BATCHES = "batches"
+    #: turns of the same loop at the same collective of the group
+    TURNS = "turns"
 
 
 class Visit(NamedTuple):

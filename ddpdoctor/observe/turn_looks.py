@@ -86,9 +86,9 @@ class TurnLooks:
             before = self._visits(worker, rank, route)
             sample = self._inspector.sample((worker,), frozenset({PartKind.STACKS}), deadline=ANSWERING)
             visits = range(before, self._visits(worker, rank, route) + 1)
-            ahead = next((_ahead(main, loop, visits) for main in _main_threads(sample)), frozenset())
-            if ahead and len(visits) <= MOST_VISITS:
-                found.append(Seen(rank, visits[-1], ahead))
+            seen = next((_seen(main, loop, rank, visits) for main in _main_threads(sample)), None)
+            if seen is not None and len(visits) <= MOST_VISITS:
+                found.append(seen)
         return found
 
     def _visits(self, worker: Worker, rank: int, route: int) -> int:
@@ -108,19 +108,17 @@ def _main_threads(sample: Sample) -> Iterator[Thread]:
             yield from (one for one in pyspy.parse(part.data).threads if one.os_id == part.pid)
 
 
-def _ahead(main: Thread, loop: CountedLoop, visits: range) -> frozenset[int]:
-    """What the turns that the rank has begun can be, less its visits by the end of this one; empty if it is not known.
-    `visits`: those that it can have made when the stack was read."""
+def _seen(main: Thread, loop: CountedLoop, rank: int, visits: range) -> Seen | None:
+    """The turn that the rank is in, None if it is not known. `visits`: those that it can have made when the stack was
+    read."""
     index = _frame_of(main, loop)
     own = main.local(index, loop.counter.name) if index is not None else None
     if index is None or own is None or own.value is None:
-        return frozenset()
+        return None
     begun = loop.counter.begun(own.value, main.frames[index].line)
     if begun is None:
-        return frozenset()
-    comes = loop.comes_to_it(tuple(_known(main.frames[: index + 1], loop)))
-    # at the call it may be in it, which counts, or before it
-    return frozenset(begun - made - more for made in visits for more in (0, 1) if comes is None or comes == bool(more))
+        return None
+    return Seen(rank, visits[0], visits[-1], begun, loop.comes_to_it(tuple(_known(main.frames[: index + 1], loop))))
 
 
 def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
@@ -133,7 +131,7 @@ def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
 
 def _known(frames: tuple[Site, ...], loop: CountedLoop) -> Iterator[Site]:
     """The frames in the files of the way, from the loop's function inwards, as far as they follow each other."""
-    files = {site.file for site in loop.way}
+    files = {mark.site.file for mark in loop.way}
     for frame in reversed(frames):
         if frame.file in files:
             yield frame

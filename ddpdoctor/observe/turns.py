@@ -1,15 +1,18 @@
 """Pure. Ranks compared in the same turn of a loop without a loader, of which nothing is recorded but its collectives.
 
 In turn t of a loop each rank of a group has the same number of collectives behind it. Which turn a rank is in only its
-loop's counter tells, which is in its stack: so ranks are looked at, first to learn how they stand to each other, then
-when one came to a collective unusually late, which a turn that was passed over and one that was taken twice both cause.
-What a look costs is paid out of a share of the time.
+loop's counter tells, which is in its stack: so ranks are looked at, first to learn how many turns go to a collective, or
+collectives to a turn, and how the ranks stand to each other, then when one came to a collective unusually late, which a
+turn that was passed over and one that was taken twice both cause. What a look costs is paid out of a share of the time.
 
 A rank that comes to the same by another line for once has as many collectives behind it in each turn as the others.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 import statistics
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
@@ -31,6 +34,8 @@ LOOKS = 8
 RECENT = 5.0
 #: looks in a row that must say the same of a rank, and looks until it is given up that ranks settle
 SAME, TRIES = 2, 40
+#: looks of which is learnt how turns and visits go together; most turns to a visit, and visits to a turn
+MOST_LOOKS, MOST_RATIO = 16, 64
 #: an occasion: so many seconds between the first and the last at a collective, and times what is usual for it; and
 #: this share of the time from one collective to the next
 LATE, TIMES, PART = 0.015, 4.0, 0.3
@@ -48,23 +53,64 @@ class Seen(NamedTuple):
     """A rank in a turn of a loop."""
 
     rank: int
-    #: its visits of the route when its stack had been read
+    #: its visits of the route when its stack was read: at least, and at most
+    least: int
     visits: int
-    #: what the turns that it has begun can be, less its visits by the end of this one: it may have come by meanwhile
-    ahead: frozenset[int]
+    #: the turns that it has begun
+    begun: int
+    #: whether it has still to come to the route in this one; None if it may be there
+    comes: bool | None
+
+
+class Between(NamedTuple):
+    """All that a number can be, both ends included; `least` is greater than `most` if it can be nothing."""
+
+    least: int
+    most: int
+
+    def __and__(self, other: Between) -> Between:
+        return Between(max(self.least, other.least), min(self.most, other.most))
+
+    @property
+    def is_empty(self) -> bool:
+        return self.least > self.most
+
+
+class Ratio(NamedTuple):
+    """How a loop's turns and the visits of a route in it go together: one of them is 1."""
+
+    turns: int
+    visits: int
+
+    def ahead(self, seen: Seen) -> Between:
+        """What the rank's place in the program can be ahead of its visits: it comes by for the n-th time in turn
+        `turns` * n plus this number; or this number plus n are the visits that its turns until then should have.
+        """
+        passed = Between(seen.begun - (seen.comes is not False), seen.begun - (seen.comes is True))
+        return Between(
+            passed.least * self.visits - seen.visits * self.turns - (self.turns - 1),
+            passed.most * self.visits - seen.least * self.turns,
+        )
+
+
+RATIOS = (
+    Ratio(1, 1),
+    *(Ratio(many, 1) for many in range(2, MOST_RATIO + 1)),
+    *(Ratio(1, many) for many in range(2, MOST_RATIO + 1)),
+)
 
 
 class _Row(NamedTuple):
     """Looks that agree on a rank: on what, how many, the first and the last, and the visits by then."""
 
-    ahead: frozenset[int]
+    ahead: Between
     times: int
     first: float
     last: float
     visits: int
 
     def is_sure(self, changed: float) -> bool:
-        return len(self.ahead) == 1 and self.times >= SAME and self.last > changed
+        return self.ahead.least == self.ahead.most and self.times >= SAME and self.last > changed
 
 
 @dataclass(slots=True)
@@ -72,6 +118,9 @@ class _Settled:
     """How ranks stand to each other at one route."""
 
     newest: dict[int, _Row] = field(default_factory=dict)
+    #: how turns and visits go together, once it is known; until then the looks of each rank, with their times
+    ratio: Ratio | None = None
+    looks: dict[int, deque[tuple[Seen, float]]] = field(default_factory=dict)
     #: collectives before the same visit, against the first rank
     level: tuple[int, ...] = ()
     #: rank -> collectives more than the majority in the same turn, as it was when all had settled
@@ -83,12 +132,31 @@ class _Settled:
 
     def merge(self, seen: Iterable[Seen], now: float) -> None:
         """Take in a look."""
-        for rank, visits, ahead in seen:
-            row = self.newest.get(rank)
-            if row is None or not row.ahead & ahead:
-                self.newest[rank] = _Row(ahead, 1, now, now, visits)
-            elif visits > row.visits:
-                self.newest[rank] = _Row(row.ahead & ahead, row.times + 1, row.first, now, visits)
+        for one in seen:
+            if self.ratio is None:
+                self.looks.setdefault(one.rank, deque(maxlen=MOST_LOOKS)).append((one, now))
+            else:
+                self._merge(one, self.ratio.ahead(one), now)
+        if self.ratio is None:
+            self._learn()
+
+    def _merge(self, seen: Seen, ahead: Between, now: float) -> None:
+        row = self.newest.get(seen.rank)
+        if row is None or (row.ahead & ahead).is_empty:
+            self.newest[seen.rank] = _Row(ahead, 1, now, now, seen.visits)
+        elif seen.visits > row.visits:
+            self.newest[seen.rank] = _Row(row.ahead & ahead, row.times + 1, row.first, now, seen.visits)
+
+    def _learn(self) -> None:
+        """Find the only ratio that explains the looks of all ranks."""
+        fitting = [ratio for ratio in RATIOS if all(_fits(ratio, own) for own in self.looks.values())]
+        if not fitting:
+            self.looks.clear()
+        if len(fitting) == 1:
+            [self.ratio] = fitting
+            for seen, then in sorted(itertools.chain(*self.looks.values()), key=lambda look: look[1]):
+                self._merge(seen, self.ratio.ahead(seen), then)
+            self.looks.clear()
 
     @property
     def changed(self) -> float:
@@ -99,7 +167,11 @@ class _Settled:
         """How far each of these ranks is ahead, as far as it is known. Where a loop begins anew ranks change one after
         the other, so each must have come by once more since the last did."""
         rows = {rank: self.newest[rank] for rank in members if rank in self.newest}
-        return {rank: next(iter(row.ahead)) for rank, row in rows.items() if row.is_sure(self.changed)}
+        return {rank: row.ahead.least for rank, row in rows.items() if row.is_sure(self.changed)}
+
+
+def _fits(ratio: Ratio, looks: Iterable[tuple[Seen, float]]) -> bool:
+    return not functools.reduce(operator.and_, (ratio.ahead(seen) for seen, _ in looks)).is_empty
 
 
 class Turns:
@@ -216,7 +288,7 @@ class Turns:
         visit, level = self._level(route, members)
         if level != settled.level:
             # a look that leaves open what it saw would be taken for what was so before
-            settled.level, settled.newest, settled.open = level, {}, ((), 0.0)
+            settled.level, settled.newest, settled.looks, settled.open = level, {}, {}, ((), 0.0)
             return None
         before, then = settled.open
         if all(one.visits < visit for one in before):
@@ -226,7 +298,7 @@ class Turns:
         if len(known) < len(members):
             return None
         settled.tries = 0
-        return self._compare(route, group, known, settled)
+        return self._compare(route, group, known, settled, settled.ratio or RATIOS[0])
 
     def _level(self, route: int, members: list[int]) -> tuple[int, tuple[int, ...]]:
         """The newest visit of all, and the collectives before it against the first rank."""
@@ -237,24 +309,38 @@ class Turns:
         visit = max(common)
         return visit, tuple(own[visit] - positions[0][visit] for own in positions)
 
-    def _compare(self, route: int, group: int, ahead: Mapping[int, int], settled: _Settled) -> Shift | None:
+    def _compare(
+        self, route: int, group: int, ahead: Mapping[int, int], settled: _Settled, ratio: Ratio
+    ) -> Shift | None:
         positions = {rank: dict(self._positions[rank, route]) for rank in ahead}
-        turns = [{visit + ahead[rank]: total for visit, total in own.items()} for rank, own in positions.items()]
-        common = set.intersection(*map(set, turns))
+        if ratio.turns == 1:
+            # collectives at the same place of the program
+            own = {rank: {n + ahead[rank]: total for n, total in before.items()} for rank, before in positions.items()}
+        else:
+            # turns at the same collective
+            own = {
+                rank: {total: ratio.turns * n + ahead[rank] for n, total in before.items()}
+                for rank, before in positions.items()
+            }
+        common = set.intersection(*map(set, own.values()))
         if not common:
             return None
-        turn = max(common)
-        totals = {rank: own[turn] for rank, own in zip(ahead, turns, strict=True)}
-        [(most, number), *_] = Counter(totals.values()).most_common(1)
-        majority = 2 * number > len(totals)
-        more = {rank: total - (most if majority else totals[min(totals)]) for rank, total in totals.items()}
+        at = max(common)
+        counts = {rank: one[at] for rank, one in own.items()}
+        [(most, number), *_] = Counter(counts.values()).most_common(1)
+        majority = 2 * number > len(counts)
+        more = {rank: count - (most if majority else counts[min(counts)]) for rank, count in counts.items()}
         if settled.usual is None:
             settled.usual = more
         if more == settled.usual:
             return None
-        by = tuple((rank, more[rank] - before) for rank, before in settled.usual.items() if more[rank] != before)
+        by = {rank: more[rank] - before for rank, before in settled.usual.items() if more[rank] != before}
         settled.usual = more
-        visit = turn - ahead[min(ahead)]
+        counted = Counted.COLLECTIVES if ratio.turns == 1 else Counted.TURNS
+        if counted is Counted.TURNS and not any(turns % ratio.turns for turns in by.values()):
+            # so many turns ahead at the same collective: collectives behind in the same turn
+            counted, by = Counted.COLLECTIVES, {rank: -turns // ratio.turns for rank, turns in by.items()}
+        visit = max(positions[min(positions)])
         changed = settled.changed
         since = self._occasion if changed - RECENT < self._occasion < changed else changed
-        return Shift(group, Counted.COLLECTIVES, (route, NOWHERE), by, majority, visit, since)
+        return Shift(group, counted, (route, NOWHERE), tuple(by.items()), majority, visit, since)

@@ -39,7 +39,7 @@ def found(
 def test_a_loop_over_numbers_is_counted(head: str) -> None:
     loop = found(head)
     assert loop is not None
-    assert (loop.head.line, loop.counter.name, [site.line for site in loop.way]) == (6, "n", [8, 2])
+    assert (loop.head.line, loop.counter.name, [mark.site.line for mark in loop.way]) == (6, "n", [8, 2])
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,20 @@ def test_a_loop_over_numbers_is_counted(head: str) -> None:
         # it may go over as many as it needs
         ("for n, x in enumerate(stream):", "work()", "if done == 9: break", "all_reduce(weights)"),
         ("for n, x in enumerate(stream):", "if x is None: return", "log()", "all_reduce(weights)"),
-        # several in a turn
-        ("for n in range(9):", "work()", "log()", "for w in weights: all_reduce(w)"),
-        ("for n in range(9):", "work()", "log()", "[all_reduce(w) for w in weights]"),
         ("for n in range(rank, 9):", "work()", "log()", "all_reduce(weights)"),
     ],
 )
 def test_other_loops_are_not_compared(head: str, before: str, after: str, average: str) -> None:
     assert found(head, before, after, average) is None
+
+
+@pytest.mark.parametrize("average", ["for w in weights: all_reduce(w)", "[all_reduce(w) for w in weights]"])
+def test_in_an_inner_loop_around_the_call_it_is_not_known_what_is_still_to_come(average: str) -> None:
+    loop = found("for n in range(9):", average=average)
+    assert loop is not None
+    places = [(7, "train"), (9, "train"), (8, "train"), (2, "average")]
+    comes = [loop.comes_to_it([Site(FILE, *place)]) for place in places[:2]]
+    assert (*comes, loop.comes_to_it([Site(FILE, *place) for place in places[2:]])) == (True, False, None)
 
 
 def test_a_file_that_was_changed_says_nothing() -> None:

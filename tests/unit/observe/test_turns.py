@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ddpdoctor.observe import turns
@@ -16,7 +16,7 @@ from ddpdoctor.observe.turns import Seen, Turns
 
 #: what a rank does in a turn: the routes of its collectives, "" for nothing
 Loop = Callable[[int, int], list[str]]
-RANKS, LENGTH, WRONG = 3, 60, 20
+RANKS, LENGTH, WRONG = 3, 150, 60
 
 
 def steady(rank: int, turn: int) -> list[str]:
@@ -61,11 +61,8 @@ def look(
         if number % 3 == 2:
             seen = []
             for rank in range(RANKS):
-                turn = acts[rank][number][0]
-                ahead = turn % epoch + 1 - found.visits(rank, routes["step"])
-                seen.append(
-                    Seen(rank, found.visits(rank, routes["step"]), frozenset({ahead, ahead - chance.randint(0, wide)}))
-                )
+                begun, visits = acts[rank][number][0] % epoch + 1, found.visits(rank, routes["step"])
+                seen.append(Seen(rank, visits - chance.randint(0, wide), visits, begun, False))
             shift = found.take(routes["step"], seen, number * 0.1)
             told += [shift] if shift is not None else []
     return found, told
@@ -88,6 +85,50 @@ def test_healthy_loops_are_silent(loop: Loop, seed: int, wide: int) -> None:
 @pytest.mark.parametrize("epoch", [7, 20, 30])
 def test_a_loop_that_begins_anew_is_no_shift(epoch: int) -> None:
     assert look(steady, epoch=epoch)[1] == []
+
+
+@pytest.mark.parametrize(("turns", "visits"), [(4, 1), (7, 1), (1, 4), (1, 9)])
+@settings(max_examples=30)
+@given(seed=st.integers(0, 200), odd=st.integers(0, RANKS - 1), fault=st.sampled_from(["none", "left out", "twice"]))
+def test_turns_and_collectives_go_together_in_any_ratio(
+    turns: int, visits: int, seed: int, odd: int, fault: str
+) -> None:
+    """Ranks meet at each collective, and are looked at anywhere in between."""
+    names, chance = Names(), random.Random(seed)
+    group = names.group("0", "", tuple(range(RANKS)))
+    place = names.place(CALL, ("train.py", 5, "train"), "")
+    route = names.route(place, (("train.py", 5, "step"),))
+    found, told = Turns(names), []
+    acts = [_course(turns, visits, fault if rank == odd else "none") for rank in range(RANKS)]
+    at = [0] * RANKS
+    for number in range(240):
+        for rank in range(RANKS):
+            # on to its next collective
+            at[rank] = next(n for n in range(at[rank], len(acts[rank])) if acts[rank][n][1]) + 1
+            found.add(rank, [Moment(number * 0.1, CALL, 1, place, group, True, route=route)])
+        if chance.random() < 0.5:
+            seen = []
+            for rank in range(RANKS):
+                until = next(n for n in range(at[rank], len(acts[rank])) if acts[rank][n][1])
+                turn, _ = acts[rank][chance.randint(at[rank], until)]
+                made = sum(calls for t, calls in acts[rank][: at[rank]] if t == turn)
+                comes = made == 0 if visits == 1 or made in (0, visits) else None
+                seen.append(Seen(rank, number + 1, number + 1, turn + 1, comes))
+            shift = found.take(route, seen, number * 0.1)
+            told += [shift] if shift is not None else []
+    less = -1 if fault == "left out" else 1
+    assert [shift.by for shift in told] == ([] if fault == "none" else [((odd, less),)])
+
+
+def _course(turns: int, visits: int, fault: str) -> list[tuple[int, int]]:
+    """What a rank does, piece by piece: in which turn, and whether it makes a collective."""
+    pieces, last = [], 120 // visits * turns
+    for turn in range(400 * turns):
+        calls = visits if turn % turns == turns - 1 else 0
+        if last <= turn < last + turns and calls:
+            calls += {"left out": -1, "twice": 1, "none": 0}[fault]
+        pieces += [(turn, 0), *[(turn, 1)] * calls, (turn, 0)]
+    return pieces
 
 
 def test_loops_over_loaders_are_left_to_shifts() -> None:
@@ -134,7 +175,7 @@ def test_a_rank_that_comes_unusually_late_is_an_occasion(late: float, *, looks: 
             found.add(rank, [Moment(time, CALL, 1, place, group, True, route=route)])
     # GIVEN that it is known how the ranks stand
     for now in (1.0, 2.0, 3.0, 4.0):
-        found.take(route, [Seen(rank, int(now), frozenset({0})) for rank in range(RANKS)], now)
+        found.take(route, [Seen(rank, int(now) * 9, int(now) * 9, int(now) * 9, False) for rank in range(RANKS)], now)
     assert found.is_due(route, 30.0, RANKS)
     assert found.is_due(route, 30.5, RANKS) is looks
 
