@@ -11,7 +11,7 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.loop_exits import leaves
-from ddpdoctor.program.nodes import children
+from ddpdoctor.program.nodes import children, last_name, walk
 from ddpdoctor.program.program import Program
 from ddpdoctor.program.turn_counters import TurnCounter, turn_counters
 
@@ -28,6 +28,15 @@ class Mark:
     site: Site
     first: int
     last: int
+    #: functions that the line calls for arguments of the call
+    arguments: frozenset[str] = frozenset()
+
+    def __contains__(self, place: object) -> bool:
+        return isinstance(place, Site) and self.first <= place.line <= self.last
+
+    @property
+    def repeats(self) -> bool:
+        return self.first != self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +53,26 @@ class CountedLoop:
     #: `continue`, and what catches exceptions, by which a turn comes past the call: the lines of their conditions
     passes: tuple[Site, ...]
 
-    def comes_to_it(self, lines: Sequence[Site]) -> bool | None:
-        """Whether a rank has still to come to the call in its turn. `lines`: where it is, from the loop's function
+    def comes_to_it(self, frames: Sequence[Site]) -> bool | None:
+        """Whether a rank has still to come to the call in its turn. `frames`: where it is, from the loop's function
         inwards. None if it is at the call, in something that the same line calls, or in an inner loop around it.
 
         The head takes the next element while the counter still has the number of the one before.
         """
-        for place, mark in zip(lines, self.way, strict=False):
-            if (place.file, place.plain_function) != (mark.site.file, mark.site.plain_function):
+        inwards, files = iter(frames), {mark.site.file for mark in self.way}
+        place = next(inwards, None)
+        for mark in self.way:
+            if place is None or (place.file, place.plain_function) != (mark.site.file, mark.site.plain_function):
                 return None
-            if not mark.first <= place.line <= mark.last:
+            if place not in mark:
                 return self.body <= place.line < mark.first if mark is self.way[0] else place.line < mark.first
-            if mark.first != mark.last:
+            place = next(inwards, None)
+            if mark.repeats or place is None:
                 return None
+            if place.plain_function in mark.arguments:
+                return True
+            while place is not None and place.file not in files:
+                place = next(inwards, None)
         return None
 
 
@@ -84,17 +100,23 @@ def _counted(program: Program, way: Sequence[Site], loop: ast.For) -> CountedLoo
         return None
     head = replace(site, line=loop.lineno)
     passes = tuple(replace(site, line=line) for part in loop.body for line in _passes(part, site.line, part.lineno))
-    marks = (_mark(program, site, loop), *(_mark(program, inner) for inner in way[1:]))
+    inner = (*(one.plain_function for one in way[1:]), "")
+    marks = tuple(
+        _mark(program, one, loop if one is site else None, called) for one, called in zip(way, inner, strict=True)
+    )
     return CountedLoop(head, loop.body[0].lineno, loop.end_lineno or loop.lineno, counter, marks, passes)
 
 
-def _mark(program: Program, site: Site, within: ast.AST | None = None) -> Mark:
-    """`within`: only loops inside of this one count."""
+def _mark(program: Program, site: Site, within: ast.AST | None, called: str) -> Mark:
+    """`within`: only loops inside of this one count. `called`: the function that leads on to the call."""
     around = itertools.takewhile(lambda node: node is not within, enclosing.around(program, site))
     repeating = [node for node in around if isinstance(node, _REPEATING)]
-    if not repeating:
-        return Mark(site, site.line, site.line)
-    return Mark(site, repeating[-1].lineno, repeating[-1].end_lineno or repeating[-1].lineno)
+    if repeating:
+        return Mark(site, repeating[-1].lineno, repeating[-1].end_lineno or repeating[-1].lineno)
+    calls = [call for call in enclosing.calls_on(program, site) if called and last_name(call.func) == called]
+    given = [node for call in calls for part in (*call.args, *call.keywords) for node in walk(part)]
+    names = frozenset(last_name(node.func) for node in given if isinstance(node, ast.Call))
+    return Mark(site, site.line, site.line, names - {called, ""})
 
 
 def _passes(node: ast.AST, call: int, condition: int) -> Iterator[int]:

@@ -118,7 +118,7 @@ def _seen(main: Thread, loop: CountedLoop, rank: int, visits: range) -> Seen | N
     begun = loop.counter.begun(own.value, main.frames[index].line)
     if begun is None:
         return None
-    return Seen(rank, visits[0], visits[-1], begun, loop.comes_to_it(tuple(_known(main.frames[: index + 1], loop))))
+    return Seen(rank, visits[0], visits[-1], begun, loop.comes_to_it(main.frames[index::-1]))
 
 
 def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
@@ -127,11 +127,3 @@ def _frame_of(main: Thread, loop: CountedLoop) -> int | None:
     wanted = (head.file, head.plain_function)
     own = [index for index, frame in enumerate(main.frames) if (frame.file, frame.plain_function) == wanted]
     return own[0] if len(own) == 1 and head.line <= main.frames[own[0]].line <= loop.last else None
-
-
-def _known(frames: tuple[Site, ...], loop: CountedLoop) -> Iterator[Site]:
-    """The frames in the files of the way, from the loop's function inwards, as far as they follow each other."""
-    files = {mark.site.file for mark in loop.way}
-    for frame in reversed(frames):
-        if frame.file in files:
-            yield frame

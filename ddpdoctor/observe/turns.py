@@ -1,9 +1,10 @@
 """Pure. Ranks compared in the same turn of a loop without a loader, of which nothing is recorded but its collectives.
 
 In turn t of a loop each rank of a group has the same number of collectives behind it. Which turn a rank is in only its
-loop's counter tells, which is in its stack: so ranks are looked at, first to learn how many turns go to a collective, or
-collectives to a turn, and how the ranks stand to each other, then when one came to a collective unusually late, which a
-turn that was passed over and one that was taken twice both cause. What a look costs is paid out of a share of the time.
+loop's counter tells, which is in its stack: so ranks are looked at, first to learn how many turns go to a collective,
+or collectives to a turn, and how the ranks stand to each other, then when one came to a collective unusually late,
+which a turn that was passed over and one that was taken twice both cause. What a look costs is paid out of a share of
+the time.
 
 A rank that comes to the same by another line for once has as many collectives behind it in each turn as the others.
 """
@@ -148,12 +149,13 @@ class _Settled:
             self.newest[seen.rank] = _Row(row.ahead & ahead, row.times + 1, row.first, now, seen.visits)
 
     def _learn(self) -> None:
-        """Find the only ratio that explains the looks of all ranks."""
-        fitting = [ratio for ratio in RATIOS if all(_fits(ratio, own) for own in self.looks.values())]
-        if not fitting:
+        """Find the ratio if for each rank it is the only one that explains its looks: what one rank did otherwise in
+        between must not make it another."""
+        fitting = [{ratio for ratio in RATIOS if _fits(ratio, own)} for own in self.looks.values()]
+        if not all(fitting):
             self.looks.clear()
-        if len(fitting) == 1:
-            [self.ratio] = fitting
+        elif len(found := set[Ratio]().union(*fitting)) == 1:
+            [self.ratio] = found
             for seen, then in sorted(itertools.chain(*self.looks.values()), key=lambda look: look[1]):
                 self._merge(seen, self.ratio.ahead(seen), then)
             self.looks.clear()

@@ -17,7 +17,7 @@ def average(weights):
 def train(model, stream):
     {head}
         {before}
-        average(model)
+        average(model, rows.draw(n))
         {after}
 """
 
@@ -27,7 +27,7 @@ def found(
 ) -> CountedLoop | None:
     text = PROGRAM.format(head=head, before=before, after=after, average=average)
     lines = text.splitlines()
-    calls = (next(n for n, line in enumerate(lines, 1) if mark in line) for mark in ("all_reduce", "average(model)"))
+    calls = (next(n for n, line in enumerate(lines, 1) if mark in line) for mark in ("all_reduce", "average(model,"))
     path = tuple(Site(FILE, line, name) for line, name in zip(calls, ("average", "train"), strict=True))
     return loop_around({FILE: SourceFile(FILE, text)}, path)
 
@@ -86,6 +86,8 @@ def test_a_break_of_another_loop_leaves_it_alone() -> None:
         ([(8, "train"), (2, "average")], None),
         ([(8, "train"), (1, "Stream.average")], True),
         ([(8, "train"), (1, "other")], None),
+        # what the line calls for an argument is before the call
+        ([(8, "train"), (40, "draw"), (1, "average")], True),
     ],
 )
 def test_where_a_rank_is_in_its_turn(lines: list[tuple[int, str]], comes: bool | None) -> None:
