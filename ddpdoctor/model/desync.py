@@ -30,5 +30,6 @@ class Desync:
     location: Location | None = None
     #: code of the fault that such a parting is, "" if it is not known
     code: str = ""
-    #: "collectives" or "batches"; "order" if threads have changed places: then `shift` is 0, and `visit` the collective
+    #: "collectives", "batches" or "turns" of the same loop; "order" if threads have changed places: then `shift` is 0,
+    #: and `visit` the collective
     counted: str = "collectives"

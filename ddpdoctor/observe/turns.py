@@ -26,7 +26,7 @@ from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, N
 _PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD})
 #: processor seconds that a look at one rank takes or so, and the share of the time that looks may take; what they may
 #: take at once
-COST, SHARE, CREDIT = 0.012, 0.009, 1.2
+COST, SHARE, CREDIT = 0.012, 0.0025, 1.2
 #: seconds between two looks, and without an occasion
 AGAIN, SELDOM = 0.25, 20.0
 #: looks after an occasion: some meet a rank on its way between two turns, and say nothing
@@ -76,6 +76,10 @@ class Between(NamedTuple):
     def is_empty(self) -> bool:
         return self.least > self.most
 
+    @property
+    def is_one(self) -> bool:
+        return self.least == self.most
+
 
 class Ratio(NamedTuple):
     """How a loop's turns and the visits of a route in it go together: one of them is 1."""
@@ -109,9 +113,12 @@ class _Row(NamedTuple):
     first: float
     last: float
     visits: int
+    #: what the looks since an occasion say by themselves, and when that was
+    fresh: Between
+    occasion: float
 
     def is_sure(self, changed: float) -> bool:
-        return self.ahead.least == self.ahead.most and self.times >= SAME and self.last > changed
+        return self.ahead.is_one and self.times >= SAME and self.last > changed
 
 
 @dataclass(slots=True)
@@ -131,24 +138,26 @@ class _Settled:
     #: the newest look, and when it was: that nothing changed the level just before it only later visits show
     open: tuple[tuple[Seen, ...], float] = ((), 0.0)
 
-    def merge(self, seen: Iterable[Seen], now: float) -> None:
-        """Take in a look."""
+    def merge(self, seen: Iterable[Seen], now: float, occasion: float) -> None:
+        """Take in a look; the newest occasion was at `occasion`."""
         for one in seen:
             if self.ratio is None:
                 self.looks.setdefault(one.rank, deque(maxlen=MOST_LOOKS)).append((one, now))
             else:
-                self._merge(one, self.ratio.ahead(one), now)
+                self._merge(one, self.ratio.ahead(one), now, occasion)
         if self.ratio is None:
-            self._learn()
+            self._learn(occasion)
 
-    def _merge(self, seen: Seen, ahead: Between, now: float) -> None:
+    def _merge(self, seen: Seen, ahead: Between, now: float, occasion: float) -> None:
         row = self.newest.get(seen.rank)
         if row is None or (row.ahead & ahead).is_empty:
-            self.newest[seen.rank] = _Row(ahead, 1, now, now, seen.visits)
+            self.newest[seen.rank] = _Row(ahead, 1, now, now, seen.visits, ahead, occasion)
         elif seen.visits > row.visits:
-            self.newest[seen.rank] = _Row(row.ahead & ahead, row.times + 1, row.first, now, seen.visits)
+            fresh = row.fresh & ahead if row.occasion == occasion else ahead
+            both = row.ahead & ahead
+            self.newest[seen.rank] = _Row(both, row.times + 1, row.first, now, seen.visits, fresh, occasion)
 
-    def _learn(self) -> None:
+    def _learn(self, occasion: float) -> None:
         """Find the ratio if for each rank it is the only one that explains its looks: what one rank did otherwise in
         between must not make it another."""
         fitting = [{ratio for ratio in RATIOS if _fits(ratio, own)} for own in self.looks.values()]
@@ -157,13 +166,17 @@ class _Settled:
         elif len(found := set[Ratio]().union(*fitting)) == 1:
             [self.ratio] = found
             for seen, then in sorted(itertools.chain(*self.looks.values()), key=lambda look: look[1]):
-                self._merge(seen, self.ratio.ahead(seen), then)
+                self._merge(seen, self.ratio.ahead(seen), then, occasion)
             self.looks.clear()
 
     @property
     def changed(self) -> float:
         """When the last of the ranks was first seen as it is now."""
         return max((row.first for row in self.newest.values()), default=0.0)
+
+    def is_confirmed(self, occasion: float) -> bool:
+        """Whether looks since the occasion have shown by themselves that all is as it was."""
+        return all(row.occasion == occasion and row.fresh.is_one for row in self.newest.values())
 
     def known(self, members: Iterable[int]) -> dict[int, int]:
         """How far each of these ranks is ahead, as far as it is known. Where a loop begins anew ranks change one after
@@ -294,13 +307,16 @@ class Turns:
             return None
         before, then = settled.open
         if all(one.visits < visit for one in before):
-            settled.merge(before, then)
+            settled.merge(before, then, self._occasion if then > self._occasion else 0.0)
             settled.open = tuple(seen), now
         known = settled.known(members)
         if len(known) < len(members):
             return None
         settled.tries = 0
-        return self._compare(route, group, known, settled, settled.ratio or RATIOS[0])
+        shift = self._compare(route, group, known, settled, settled.ratio or RATIOS[0])
+        if shift is None and settled.is_confirmed(self._occasion):
+            self._wanted = 0
+        return shift
 
     def _level(self, route: int, members: list[int]) -> tuple[int, tuple[int, ...]]:
         """The newest visit of all, and the collectives before it against the first rank."""
@@ -315,23 +331,12 @@ class Turns:
         self, route: int, group: int, ahead: Mapping[int, int], settled: _Settled, ratio: Ratio
     ) -> Shift | None:
         positions = {rank: dict(self._positions[rank, route]) for rank in ahead}
-        if ratio.turns == 1:
-            # collectives at the same place of the program
-            own = {rank: {n + ahead[rank]: total for n, total in before.items()} for rank, before in positions.items()}
-        else:
-            # turns at the same collective
-            own = {
-                rank: {total: ratio.turns * n + ahead[rank] for n, total in before.items()}
-                for rank, before in positions.items()
-            }
-        common = set.intersection(*map(set, own.values()))
-        if not common:
+        stand = _standing(positions, ahead, ratio)
+        if not stand:
             return None
-        at = max(common)
-        counts = {rank: one[at] for rank, one in own.items()}
-        [(most, number), *_] = Counter(counts.values()).most_common(1)
-        majority = 2 * number > len(counts)
-        more = {rank: count - (most if majority else counts[min(counts)]) for rank, count in counts.items()}
+        [(most, number), *_] = Counter(stand.values()).most_common(1)
+        majority = 2 * number > len(stand)
+        more = {rank: count - (most if majority else stand[min(stand)]) for rank, count in stand.items()}
         if settled.usual is None:
             settled.usual = more
         if more == settled.usual:
@@ -346,3 +351,19 @@ class Turns:
         changed = settled.changed
         since = self._occasion if changed - RECENT < self._occasion < changed else changed
         return Shift(group, counted, (route, NOWHERE), tuple(by.items()), majority, visit, since)
+
+
+def _standing(
+    positions: Mapping[int, Mapping[int, int]], ahead: Mapping[int, int], ratio: Ratio
+) -> Mapping[int, int] | None:
+    """The collectives of each rank at the same place of the program; where several turns go to one, the turns at the
+    same collective. None if the ranks have not come to the same."""
+    if ratio.turns == 1:
+        own = {rank: {n + ahead[rank]: total for n, total in before.items()} for rank, before in positions.items()}
+    else:
+        own = {
+            rank: {total: ratio.turns * n + ahead[rank] for n, total in before.items()}
+            for rank, before in positions.items()
+        }
+    common = set.intersection(*map(set, own.values()))
+    return {rank: one[max(common)] for rank, one in own.items()} if common else None
