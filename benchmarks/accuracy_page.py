@@ -350,13 +350,15 @@ def _silent_phases(silent: Mapping[str, list[DesyncRun]]) -> Iterator[str]:
         "the rules, those of the later sets the kinds of faults; the programs were written after the rules and run",
         "once all the same. After desync_7 two things came that the sets before show as missed: the ways of calls to",
         "one line are compared, and the counters of loops over streams. Of data that are more on one rank nothing is",
-        "seen before the others have ended, unless the loader has a length. Early signs were still being written when",
-        "desync_5 ran: of one program the time of its sign was not kept, so it does not count as prompt.",
+        "seen before the others have ended, unless the loader has a length. After desync_10, and before the next two",
+        "sets, the counters were compared also where several turns go to a collective, or several collectives to a",
+        "turn. Early signs were still being written when desync_5 ran: of one program the time of its sign was not",
+        "kept, so it does not count as prompt.",
         "",
         "| set | commit | broken | told | prompt | culprits | line | same | healthy | silent | invalid |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     )
-    for name, runs in sorted(silent.items()):
+    for name, runs in sorted(silent.items(), key=lambda one: _round(one[0])):
         valid = [run for run in runs if not run.invalid]
         broken, healthy = ([run for run in valid if run.healthy is is_healthy] for is_healthy in (False, True))
         right = [str(sum(what in run.right for run in broken)) for what in ASKED]
@@ -367,7 +369,7 @@ def _silent_phases(silent: Mapping[str, list[DesyncRun]]) -> Iterator[str]:
             f"{len(runs) - len(valid)} |"
         )
     yield from ("", "What was not right:", "")
-    for name, runs in sorted(silent.items()):
+    for name, runs in sorted(silent.items(), key=lambda one: _round(one[0])):
         yield from (f"- {name}/{run.name} ({run.framework}): {in_words(run)}" for run in runs if not _as_asked(run))
 
 
