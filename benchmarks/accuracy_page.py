@@ -122,7 +122,7 @@ def page(
     if trials:
         fixtures = _joined(_fixtures(trials, reasons, machine))
     if healthy:
-        quiet = _joined(_healthy(healthy, machine))
+        quiet = _joined(_healthy(healthy, reasons, machine))
     return _joined(
         [
             *(part.strip("\n") + "\n" for part in (fixtures, quiet) if part.strip()),
@@ -231,7 +231,7 @@ def _by_code(hangs: list[Trial]) -> Iterator[str]:
     yield ""
 
 
-def _healthy(quiet: list[HealthyRun], machine: str) -> Iterator[str]:
+def _healthy(quiet: list[HealthyRun], reasons: Mapping[str, Mapping[str, str]], machine: str) -> Iterator[str]:
     stopping, loaded = sum(run.stopping for run in quiet), sum(bool(run.load) for run in quiet)
     averages = [run.load_average for run in quiet]
     yield from (
@@ -250,7 +250,7 @@ def _healthy(quiet: list[HealthyRun], machine: str) -> Iterator[str]:
         f"- false alarms, of a desync too: {sum(bool(run.alarm) for run in quiet)}; called slow: "
         f"{sum(run.slow for run in quiet)}; aborted by torch itself at a rank's end: "
         f"{sum(run.aborted for run in quiet)}",
-        *_alarms(quiet),
+        *_alarms(quiet, reasons),
         "",
         "| program | runs | stop | loaded | ranks | called slow | false alarms |",
         "|---|---|---|---|---|---|---|",
@@ -273,9 +273,10 @@ def _misses(trials: list[Trial], reasons: Mapping[str, Mapping[str, str]]) -> It
         yield f"- {head}: {'; '.join([*sure, *faults])}. {reason or _usual_reason(trial)}"
 
 
-def _alarms(healthy: list[HealthyRun]) -> Iterator[str]:
+def _alarms(healthy: list[HealthyRun], reasons: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for run in sorted((run for run in healthy if run.alarm), key=lambda run: run.key):
-        yield f"- healthy/{run.key}, {run.ranks} ranks: {run.alarm}. Not explained yet."
+        reason = reasons.get("healthy", {}).get(run.kind, "Not explained yet.")
+        yield f"- healthy/{run.key}, {run.ranks} ranks: {run.alarm}. {reason}"
 
 
 def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
