@@ -76,11 +76,20 @@ def test_a_result_is_the_same_when_it_is_read_again() -> None:
     assert again.key == UNSURE.key
 
 
-def test_every_reason_is_for_a_fixture_that_exists() -> None:
+def test_every_reason_is_for_a_fixture_or_a_healthy_program_that_exists() -> None:
+    from benchmarks import healthy_nodes
     from ddpdoctor.repro import catalogue
 
+    reasons = dict(accuracy_page.read_reasons())
+    assert set(reasons.pop("healthy")) <= {f"nodes/{kind}" for kind in healthy_nodes.KINDS}
     known = set(catalogue.names(catalogue.root()))
-    assert {name for names in accuracy_page.read_reasons().values() for name in names} <= known
+    assert {name for names in reasons.values() for name in names} <= known
+
+
+def test_an_alarm_is_shown_with_its_reason() -> None:
+    alarm = dataclasses.replace(QUIET, kind="slow_node", status=1)
+    assert "because of this" in page([], [alarm], {"healthy": {"slow_node": "It is because of this."}})
+    assert "Not explained yet." in page([], [alarm], {})
 
 
 def test_the_page_says_what_was_measured() -> None:
