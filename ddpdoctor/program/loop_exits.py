@@ -6,9 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ddpdoctor.program.nodes import children
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+from ddpdoctor.program.turn_counters import LOOPS, SCOPES
 
 
 def _nothing(_: ast.AST) -> bool:
@@ -21,9 +19,9 @@ def leaves(loop: ast.AST, without: Callable[[ast.AST], bool] = _nothing) -> bool
 
 
 def _leaves(node: ast.AST, without: Callable[[ast.AST], bool], *, in_loop: bool) -> bool:
-    if isinstance(node, _SCOPES) or without(node):
+    if isinstance(node, SCOPES) or without(node):
         return False
     if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not in_loop):
         return True
-    inner = in_loop or isinstance(node, _LOOPS)
+    inner = in_loop or isinstance(node, LOOPS)
     return any(_leaves(child, without, in_loop=inner) for child in children(node))

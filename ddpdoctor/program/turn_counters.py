@@ -15,7 +15,8 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COUNTING = frozenset({"range", "trange", "enumerate", "count"})
 #: give the items of their first argument, all or the first of them
 _HANDING_ON = frozenset({"tqdm", "track", "islice"})
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+#: what has jumps of its own
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def _of_body(scope: ast.AST, loop: Loop, name: str) -> TurnCounter | None:
 
 def _jumps(node: ast.AST, before: int) -> bool:
     """Whether a part of the loop's body can end the turn or leave the loop on a line before this one."""
-    if getattr(node, "lineno", 0) >= before or isinstance(node, _SCOPES):
+    if getattr(node, "lineno", 0) >= before or isinstance(node, SCOPES):
         return False
     own = isinstance(node, (ast.Continue, ast.Break, ast.Return))
     return own or any(_jumps(child, before) for child in children(node))

@@ -11,7 +11,15 @@ from tests.e2e.job import STARTUP, Run, forked, watch
 PROGRAM = Path(__file__).parent / "desyncs" / "training.py"
 STREAM = PROGRAM.with_name("stream.py")
 #: of a loop over a stream, and what looks like one of them and is none
-STREAM_FAULTS, STREAM_HEALTHY = ("skip", "caught", "twice", "averaged"), ("none", "other-line", "counted", "retried")
+STREAM_FAULTS = {
+    "skip": (-1, "collectives"),
+    "caught": (-1, "collectives"),
+    "twice": (1, "collectives"),
+    "averaged": (1, "collectives"),
+    "keyed": (-1, "collectives"),
+    "accumulated": (1, "turns"),
+}
+STREAM_HEALTHY = ("none", "other-line", "counted", "retried")
 FAULTS = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "second-model")
 #: lines of `epochs`: the loop, and where rank 1 leaves it
 _LINES = PROGRAM.read_text().splitlines()
@@ -100,7 +108,10 @@ def test_a_turn_of_a_loop_over_a_stream_is_told_by_the_loops_counter(kind: str, 
     told = run(kind, 3, tmp_path, program=STREAM)
     assert told.report["outcome"] == "desync", told.explain()
     assert told.first["culprits"] == [1], told.explain()
-    assert told.report["desync"]["shift"] == (-1 if kind in ("skip", "caught") else 1), told.explain()
+    shown = told.report["desync"]
+    assert (shown["shift"], shown["counted"]) == STREAM_FAULTS[kind], told.explain()
+    same = "at the same collective of" if shown["counted"] == "turns" else "in the same turn of"
+    assert f"{same} the loop at stream.py:" in told.first["summary"], told.explain()
     assert told.first["confidence"] in ("likely", "possible"), told.explain()
 
 

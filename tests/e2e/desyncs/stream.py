@@ -1,7 +1,9 @@
 """A small training over a stream, of which nothing but the loop's own counter tells how many elements a rank has taken.
 
 `--kind none` is the healthy job. In `other-line` rank 1 comes to the same by another line for once; `counted` takes as
-many elements as it needs for its steps, and passes over one; `retried` reads one element again.
+many elements as it needs for its steps, and passes over one; `retried` reads one element again. In `keyed` four
+collectives go to a turn, and in `accumulated` two turns to a collective: rank 1 leaves out one of the four, or an
+element.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 #: elements, the one in which it happens, and the seconds that one takes: several times what it takes to read a stack on
 #: a machine that does more
 ELEMENTS, WRONG, PAUSE = 140, 40, 0.2
-KINDS = ("none", "skip", "caught", "twice", "averaged", "other-line", "counted", "retried")
+KINDS = ("none", "skip", "caught", "twice", "averaged", "keyed", "accumulated", "other-line", "counted", "retried")
 
 
 def stream(rank: int, kind: str) -> Iterator[torch.Tensor]:
@@ -72,6 +74,29 @@ class Trainer:
             if done == ELEMENTS:
                 break
 
+    def accumulate(self, batches: Iterator[torch.Tensor]) -> None:
+        taken = 0
+        for _, batch in zip(range(ELEMENTS), batches, strict=False):
+            if batch.isnan().any():
+                continue
+            taken += 1
+            if taken % 2:
+                with self.model.no_sync():
+                    self.model(batch).sum().backward()
+            else:
+                self.step(batch)
+
+
+def reduce_by_key(rank: int) -> None:
+    """Rank 1 lacks a key in one turn."""
+    for number in range(ELEMENTS):
+        time.sleep(PAUSE)
+        sums = {key: torch.zeros(4) for key in "abcd"}
+        if (rank, number) == (1, WRONG):
+            del sums["c"]
+        for key in sums:
+            dist.all_reduce(sums[key])
+
 
 def average(rank: int) -> None:
     """Parameters are averaged after each step; on rank 1 twice after one."""
@@ -95,6 +120,10 @@ def main() -> None:
     rank = dist.get_rank()
     if kind == "averaged":
         average(rank)
+    elif kind == "keyed":
+        reduce_by_key(rank)
+    elif kind == "accumulated":
+        Trainer(kind).accumulate(stream(rank, kind))
     elif kind == "counted":
         Trainer(kind).train_as_many_steps(stream(rank, kind))
     else:
