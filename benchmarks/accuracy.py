@@ -157,10 +157,8 @@ def wrongly_certain(case: Case, result: RunResult) -> bool:
 
 
 def _machine() -> str:
-    load = os.getloadavg()[2]
-    busy = ", busy with other work at the same time" if load > 3 * (os.cpu_count() or 1) else ""
     python, torch = platform.python_version(), importlib.metadata.version("torch")
-    return f"{os.cpu_count()} cores (load average {load:.0f}{busy}), Python {python}, torch {torch}"
+    return f"{os.cpu_count()} cores, Python {python}, torch {torch}"
 
 
 if __name__ == "__main__":
