@@ -42,24 +42,47 @@ class Unequal:
 
 
 def last_call(facts: Facts) -> Unequal | None:
-    """The last call of every rank, if the tensors given to it differ and that is what holds the ranks up.
+    """The last call of every rank, or that in which some wait and which the others have left, if the tensors given to
+    it differ and that is what holds the ranks up.
 
-    gloo ends the process if sizes in bytes differ; NCCL hangs, or continues with garbage.
+    gloo ends the process if it gets more bytes than it expects; a rank that expects fewer returns, and those that
+    expect more wait. NCCL hangs, or continues with garbage.
     """
     cap = _cap(facts)
-    calls = {rank.rank: call for rank in facts.evidence.ranks if (call := _last(rank))}
-    if cap is None or len(calls) < 2 or len(calls) < facts.evidence.world_size:
+    last = [call for rank in facts.evidence.ranks if (call := _last(rank))]
+    if cap is None or facts.splits:
         return None
-    places = {(c.site, c.op, c.group.name if c.group else "", c.root) for c in calls.values()}
-    first = next(iter(calls.values()))
-    if len(places) != 1 or not operations.equal_sizes(first.op) or "object" in first.op or facts.splits:
-        return None
-    given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
-    if len(given) != len(calls) or len(set(given.values())) == 1:
-        return None
-    if not _as_often(facts, first):
-        cap = Confidence.POSSIBLE
-    return Unequal(first, given, _odd(given), cap)
+    for first in {_which(call): call for call in last}.values():
+        calls = {rank.rank: call for rank in facts.evidence.ranks if (call := _newest(rank, first))}
+        if len(calls) < max(2, facts.evidence.world_size) or not _needs_one_size(first):
+            continue
+        given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
+        if len(given) != len(calls) or len(set(given.values())) == 1:
+            continue
+        often = _as_often(facts, first)
+        inside = RankSet.of(rank.rank for rank in facts.evidence.ranks if _last(rank) is calls[rank.rank])
+        if len(inside) == len(calls) or (often and _are_apart(given, inside)):
+            return Unequal(first, given, _odd(given), cap if often else Confidence.POSSIBLE)
+    return None
+
+
+def _which(call: Call) -> tuple[object, ...]:
+    return call.site, call.op, call.group.name if call.group else "", call.root
+
+
+def _newest(rank: RankEvidence, call: Call) -> Call | None:
+    """The rank's newest call that is this one."""
+    calls = (event.call for event in reversed(rank.page.events if rank.page else ()) if event.call)
+    return next((one for one in calls if _which(one) == _which(call)), None)
+
+
+def _needs_one_size(call: Call) -> bool:
+    return operations.equal_sizes(call.op) and "object" not in call.op
+
+
+def _are_apart(given: Mapping[Rank, tuple[int, str]], inside: RankSet) -> bool:
+    """Whether those that are still in the call gave what none of those gave that have left it."""
+    return not {given[rank] for rank in inside} & {what for rank, what in given.items() if rank not in inside}
 
 
 def called_from(facts: Facts, found: Unequal) -> Site | None:

@@ -1,11 +1,12 @@
 """# DD214 shape-mismatch
 
 ## What
-All ranks are in the same collective at the same line, but their tensors have different sizes.
+All ranks are in the same collective at the same line, or have left it, but their tensors have different sizes.
 
 ## Why it hangs
-The backend assumes that the sizes agree. gloo terminates a process that receives more than it has room for; NCCL waits
-for data that no rank sends, or continues with corrupted data.
+The backend assumes that the sizes agree. gloo terminates a process that receives more than it has room for, or lets a
+rank that expects less go on while the others wait for the rest; NCCL waits for data that no rank sends, or continues
+with corrupted data.
 
 ## Example
     classes = int(labels.max()) + 1              # of this rank's own data
@@ -17,7 +18,8 @@ Agree on the size first (all_reduce(MAX) of it), and pad. For batches: `drop_las
 
 ## When it is wrong
 Sizes may legally differ in all_to_all, gather, scatter and object collectives; for these nothing is reported. A rank
-that is one iteration behind also passes another size, so all ranks must have made this call equally often.
+that is one iteration behind also passes another size, so all ranks must have made this call equally often; that some
+have left it tells only if none of those that wait in it gave what they gave.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/7773 https://github.com/NVIDIA/nccl/issues/1417

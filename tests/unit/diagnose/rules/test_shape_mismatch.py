@@ -57,3 +57,30 @@ def test_another_line_is_another_cause() -> None:
 def test_another_round_is_another_cause() -> None:
     report = examine(_aborted([7, 9, 9], extra=1))
     assert "DD214" not in [d.code for d in report.diagnoses if d.confidence.value != "possible"]
+
+
+def _left(sizes: Sequence[int], gone: Sequence[int]) -> Evidence:
+    """Ranks that have left the call for a barrier, and others that wait in it."""
+    calls = [AT.all("all_reduce", 3)] * 5
+    evidence = job([Doing([*calls, AT.all("barrier", 4)] if rank in gone else calls) for rank in range(len(sizes))])
+    ranks = []
+    for seen, size in zip(evidence.ranks, sizes, strict=True):
+        assert seen.page is not None
+        *earlier, last = [n for n, event in enumerate(seen.page.events) if event.call and event.call.op == "all_reduce"]
+        events = list(seen.page.events)
+        for n in (*earlier, last):
+            call = events[n].call
+            assert call is not None
+            events[n] = replace(events[n], call=replace(call, numel=size if n == last else 9, dtype="float32"))
+        ranks.append(replace(seen, page=replace(seen.page, events=tuple(events))))
+    return replace(evidence, ranks=tuple(ranks))
+
+
+def test_a_rank_that_expected_less_has_left_the_call() -> None:
+    found = examine(_left([9, 5, 9], gone=[1])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD214", (1,), 3)
+
+
+@pytest.mark.parametrize(("sizes", "gone"), [([9, 9, 9], [1]), ([9, 5, 9], [0]), ([9, 5, 9], [0, 1])])
+def test_leaving_a_call_is_no_sign_if_others_gave_the_same(sizes: Sequence[int], gone: Sequence[int]) -> None:
+    assert "DD214" not in [diagnosis.code for diagnosis in examine(_left(sizes, gone)).diagnoses]
