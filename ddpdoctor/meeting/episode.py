@@ -27,6 +27,8 @@ CALL, VERDICT = DIGESTS + AGAIN * PAUSE + 2.0, PARTS + 6.0
 MOVING = 2.0
 #: ranks of which everything is asked for
 MOST_RANKS = 16
+#: why ranks are absent that may not have begun yet
+UNSEEN = "no watcher sees them"
 #: behaviours that are told apart
 MOST_CLASSES = 8
 #: ranks of one behaviour of which everything is asked for
@@ -266,7 +268,7 @@ def _excused(state: State, event: Excused) -> Step:
     watched = RankSet.of(rank for rank in missing if rank in event.watched)
     if watched and state.again < AGAIN:
         return replace(state, phase=Phase.COUNTING, again=state.again + 1), (Do.READ_AGAIN,)
-    reasons = ((watched, "their watcher does not reach the job's store"), (missing - watched, "no watcher sees them"))
+    reasons = ((watched, "their watcher does not reach the job's store"), (missing - watched, UNSEEN))
     absent = tuple(Absent(str(ranks), "", reason) for ranks, reason in reasons if ranks)
     return replace(state, phase=Phase.GATHERING, absent=absent), (Do.GATHER_DIGESTS,)
 

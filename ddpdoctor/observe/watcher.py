@@ -15,7 +15,7 @@ from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.launch import discovery
-from ddpdoctor.meeting.episode import Conclude
+from ddpdoctor.meeting.episode import UNSEEN, Conclude
 from ddpdoctor.meeting.joint import gaps_of
 from ddpdoctor.meeting.meeting import Meeting
 from ddpdoctor.meeting.messages import Absent, Why
@@ -46,6 +46,8 @@ LAST_LOOK = 1.5
 LAST_STIR = 3.0
 #: seconds that a watcher whose job has failed waits for the verdict of all nodes, and between two steps of a meeting
 LAST_MEETING, MEETING_STEP = 5.0, 0.05
+#: seconds from the start of our ranks in which those of other nodes may still be loading what they import
+BEGINNING = 60.0
 #: seconds for which a launcher is held back until all nodes have looked (it waits 2 from the failure on)
 HELD_BACK = 1.5
 
@@ -280,7 +282,8 @@ class Watcher:
 
     def _conclude(self, end: Conclude) -> None:
         """What comes of a meeting: the verdict of all, or that there is none."""
-        standing = self._lives() and time.monotonic() - self._progress.moved >= stall.PROOF_AFTER
+        early = self._others_may_come(end.absent)
+        standing = not early and self._lives() and time.monotonic() - self._progress.moved >= stall.PROOF_AFTER
         # a job that has not begun to train often stands for a moment, and not everybody is there yet
         if standing and (end.why is Why.STALLED or (end.why is Why.STILL and self._progress.taught)):
             self._tell_lost([end.over] if end.cut else [str(one) for one in end.absent])
@@ -291,8 +294,17 @@ class Watcher:
         if self._asked and end.why is not Why.STILL:
             self._asked = False
             self._callbacks.looked(verdict or self._without(self.examine(), end.absent))
+        elif early and end.why is Why.STALLED:
+            self._progress = stall.cleared(self._progress, time.monotonic())
         elif end.why is not Why.LOOK:
             self._take_verdict(end, verdict, standing=standing)
+
+    def _others_may_come(self, absent: tuple[Absent, ...]) -> bool:
+        """Whether ranks that nobody has seen may be about to begin: ours have begun a moment ago, and none has made a
+        step of training."""
+        began = max((worker.started for worker in self._workers() if worker.role is Role.RANK), default=0.0)
+        unseen = any(one.reason == UNSEEN for one in absent)
+        return unseen and not self._progress.taught and discovery.now() - began < BEGINNING
 
     def _take_verdict(self, end: Conclude, verdict: Verdict | None, *, standing: bool) -> None:
         """Act on what nobody here has asked for."""
