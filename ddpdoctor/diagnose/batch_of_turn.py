@@ -25,9 +25,16 @@ def is_one_of_each_turn(code: Mapping[str, SourceFile], site: Site) -> bool:
     Where turns are counted only if something was done with the batch, a bad one is replaced by the next.
     """
     loop = enclosing.loop_around(Program(code), site)
+    if loop is None:
+        return False
+    batches = _batches(loop, site.line)
+
+    def has_no_more(node: ast.AST) -> bool:
+        return _has_no_more(node, batches)
+
     if isinstance(loop, (ast.For, ast.AsyncFor)):
-        return loop.lineno == site.line or (_is_unconditional(loop.body, site.line) and not leaves(loop, _has_no_more))
-    if not isinstance(loop, ast.While) or leaves(loop, _has_no_more):
+        return loop.lineno == site.line or (_is_unconditional(loop.body, site.line) and not leaves(loop, has_no_more))
+    if not isinstance(loop, ast.While) or leaves(loop, has_no_more):
         return False
     if loop.lineno == site.line:
         return _asks_for_more(loop.test)
@@ -65,11 +72,23 @@ def _counts(loop: ast.While) -> bool:
     return False
 
 
-def _has_no_more(node: ast.AST) -> bool:
+def _batches(loop: ast.AST, line: int) -> frozenset[str]:
+    """What the line takes is assigned to these."""
+    targets: list[ast.expr] = []
+    for node in walk(loop):
+        match node:
+            case ast.Assign(targets=found) if node.lineno <= line <= (node.end_lineno or line):
+                targets += found
+            case ast.AnnAssign(target=target) | ast.NamedExpr(target=target) if node.lineno == line:
+                targets.append(target)
+    return frozenset(last_name(target) for target in targets) - {""}
+
+
+def _has_no_more(node: ast.AST, batches: frozenset[str]) -> bool:
     """`except StopIteration:`, and `if batch is None:` without an `else`."""
     match node:
         case ast.ExceptHandler(type=kind):
             return last_name(kind) == "StopIteration"
-        case ast.If(test=ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]), orelse=[]):
-            return True
+        case ast.If(test=ast.Compare(left=asked, ops=[ast.Is()], comparators=[ast.Constant(value=None)]), orelse=[]):
+            return last_name(asked) in batches
     return False

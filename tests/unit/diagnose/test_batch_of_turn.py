@@ -27,6 +27,11 @@ COUNTS = "    step += 1\n"
             True,
             id="until None",
         ),
+        pytest.param(
+            "while True:\n" + TAKES + "    if place(batch) is None:\n        break\n" + SKIPS,
+            False,
+            id="until something else is None",
+        ),
         pytest.param("while step < most:\n" + TAKES + COUNTS + SKIPS, True, id="turns are counted"),
         pytest.param("while self.step < most:\n" + TAKES + "    self.step += 1\n" + SKIPS, True, id="by an attribute"),
         pytest.param("while step < most:\n" + TAKES + SKIPS + COUNTS, False, id="what was done is counted"),
