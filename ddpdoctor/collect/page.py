@@ -160,6 +160,7 @@ def _event(raw: RawCall) -> Event:
         call=_call(raw) if is_call else None,
         path=_path(raw.path),
         group=None if is_call or raw.group is None else _group(raw.group),
+        reduces=raw.reduces,
     )
 
 

@@ -13,9 +13,8 @@ from ddpdoctor.program import enclosing
 from ddpdoctor.program.loop_exits import leaves
 from ddpdoctor.program.nodes import children, last_name, walk
 from ddpdoctor.program.program import Program
-from ddpdoctor.program.turn_counters import TurnCounter, turn_counters
+from ddpdoctor.program.turn_counters import SCOPES, TurnCounter, turn_counters
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 #: what may come to a line several times in a turn of the loop around it
 _REPEATING = (*enclosing.LOOPS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -123,7 +122,7 @@ def _passes(node: ast.AST, call: int, condition: int) -> Iterator[int]:
     """The lines of the conditions of `continue` before the call's line, and of handlers of a `try` around it."""
     if isinstance(node, ast.Continue) and node.lineno < call:
         yield condition
-    if isinstance(node, (*_SCOPES, *enclosing.LOOPS)):
+    if isinstance(node, (*SCOPES, *enclosing.LOOPS)):
         return
     if isinstance(node, ast.Try) and node.lineno <= call <= (node.end_lineno or call):
         yield from (handler.lineno for handler in node.handlers)

@@ -78,6 +78,8 @@ class Event:
     path: tuple[Site, ...] = ()
     #: of a forward or backward, the group in which its model's gradients are averaged
     group: Group | None = None
+    #: of a backward, whether DDP averages gradients in it; None if that is not known
+    reduces: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.observe.shifts import Counted, Kept, Shift, Shifts, parting
-from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, Names
+from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, UNREDUCED, Names
 
 #: a line that takes batches by itself
 _TAKES = re.compile(r"\b(iter|next)\(")
@@ -58,8 +58,11 @@ _DOES = {
     FORWARD: "went on to forward",
     FORWARD_NO_SYNC: "went on to a forward under no_sync",
     BACKWARD: "went on to backward",
+    UNREDUCED: "went on to a backward in which gradients are not averaged",
     STEP: "went on to the optimizer's step",
 }
+#: with synchronisation and without it
+_SYNCHRONISED = ({FORWARD, FORWARD_NO_SYNC}, {BACKWARD, UNREDUCED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +295,11 @@ def _parting(found: Found, names: Names) -> tuple[Rule, str, Site | None]:
     said = f"{_words(found.shifted)} {does} where {_words(rest)} {do}"
     mine, theirs = (found.mine.code if found.mine else -1), (found.theirs.code if found.theirs else -1)
     site = lines[0] or lines[1]
-    if FORWARD_NO_SYNC in (mine, theirs) and FORWARD in (mine, theirs):
+    if {mine, theirs} in _SYNCHRONISED:
         return codes.NO_SYNC_MISMATCH, said, site
     if CALL in (mine, theirs) and mine != theirs:
         return codes.RANK_CONDITIONAL_COLLECTIVE, said, lines[0] if mine == CALL else lines[1]
-    if theirs in (FORWARD, BACKWARD, STEP, FORWARD_NO_SYNC):
+    if theirs in (FORWARD, BACKWARD, STEP, FORWARD_NO_SYNC, UNREDUCED):
         return codes.SKIPPED_BATCH, said, site
     return codes.UNDECIDED, said, site
 

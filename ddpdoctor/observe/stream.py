@@ -19,6 +19,8 @@ CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
 _COLLECTIVE = frozenset(layout.KINDS.index(kind) for kind in ("all", "from_root", "to_root"))
 _SEND, _RECV = layout.KINDS.index("send"), layout.KINDS.index("recv")
 NOWHERE = -1
+#: a backward in which DDP is known to average nothing: for those who compare, something else than one in which it does
+UNREDUCED = len(layout.EVENT_KINDS)
 
 
 class Message(NamedTuple):
@@ -33,7 +35,7 @@ class Moment(NamedTuple):
     """An event of one rank."""
 
     time: float
-    #: index in EVENT_KINDS
+    #: index in EVENT_KINDS, or UNREDUCED
     code: int
     thread: int
     #: number of the place (what happens there and the line), the same on all ranks
@@ -115,6 +117,9 @@ class Translator:
 
     def _moment(self, row: tuple[Any, ...]) -> Moment:
         _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, path, _ = row
+        reduces = code == BACKWARD and self._reduces(thread, flags)
+        if code == BACKWARD and layout.reduces(flags) is False:
+            code = UNREDUCED
         key = (code, site, op)
         place = self._places.get(key)
         if place is None:
@@ -136,9 +141,15 @@ class Translator:
             self._synchronises[thread] = bool(flags & layout.GRADIENTS)
         elif code == FORWARD_NO_SYNC:
             self._synchronises[thread] = False
-        elif code == BACKWARD and self._synchronises.pop(thread, False):
+        elif reduces:
             return Moment(time, code, thread, place, self._group(group), True, route=self._route(place, path))
         return Moment(time, code, thread, place, NOWHERE)
+
+    def _reduces(self, thread: int, flags: int) -> bool:
+        """Whether gradients are averaged in a backward: as the page says, or else if it is the first after a forward
+        that synchronises."""
+        known, synchronises = layout.reduces(flags), self._synchronises.pop(thread, False)
+        return synchronises if known is None else known
 
     def _route(self, place: int, path: int) -> int:
         number = self._routes.get((place, path))

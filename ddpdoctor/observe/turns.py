@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ddpdoctor.observe.shifts import Counted, Shift
-from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, Moment, Names
+from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, UNREDUCED, Moment, Names
 
-_PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD})
+_PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD, UNREDUCED})
 #: processor seconds that a look at one rank takes or so, and the share of the time that looks may take; what they may
 #: take at once
 COST, SHARE, CREDIT = 0.012, 0.0025, 1.2

@@ -90,6 +90,9 @@ EVENT_KINDS = (
 )
 #: flags: asynchronous; tag is set; a forward with gradients on; bits 4-7 of an event hold its call's kind
 ASYNCHRONOUS, TAGGED, GRADIENTS, KIND_SHIFT = 1, 2, 4, 4
+#: flags of a backward: no reducer of DDP was prepared for it, or one was; none of them in pages of older versions, or
+#: where no reducer was ever prepared
+UNREDUCED, REDUCES = 4, 8
 #: numel, peer or root is not known
 NONE = -1
 
@@ -116,6 +119,8 @@ class RawCall(NamedTuple):
     depth: int
     #: the frames outside torch that led to it, innermost first; empty in pages of versions that recorded none
     path: tuple[tuple[str, int, str], ...] = ()
+    #: of a backward, whether DDP averages gradients in it; None if that is not known
+    reduces: bool | None = None
 
 
 class RawLoader(NamedTuple):
@@ -291,7 +296,13 @@ def _record(fields: tuple[Any, ...], texts: StringTable, event: str, kind: int) 
         detail="",
         depth=0,
         path=texts.path(path),
+        reduces=reduces(flags) if event == "backward" else None,
     )
+
+
+def reduces(flags: int) -> bool | None:
+    """What the flags of a backward say of `RawCall.reduces`."""
+    return bool(flags & REDUCES) if flags & (UNREDUCED | REDUCES) else None
 
 
 def _events(data: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...], int]:

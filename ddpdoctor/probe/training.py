@@ -45,6 +45,7 @@ def install() -> None:
     DistributedDataParallel.forward = _ddp_forward(DistributedDataParallel.forward)
     reducer: Any = distributed.Reducer
     reducer._rebuild_buckets = _first_rebuilds(reducer._rebuild_buckets)
+    reducer.prepare_for_backward = _note_prepared(reducer.prepare_for_backward)
     _watch_backward()
     skip_in_dynamo(_after_step.__code__)
     register_optimizer_step_post_hook(_after_step)
@@ -224,6 +225,24 @@ def _first_rebuilds(function: Callable[..., Any]) -> Callable[..., Any]:
     return impersonate(_rebuild_buckets, function)
 
 
+def _note_prepared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Only the next backward after this averages gradients. DDP calls it at the end of a forward; Lightning (manual
+    optimization) and MMCV call it themselves, before each backward."""
+    is_tracing = calls.is_tracing()
+
+    def prepare_for_backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        page = state.page
+        if page is not None and not is_tracing():
+            page.slot().prepared = True
+        try:
+            return function(self, *args, **kwargs)
+        except BaseException as error:
+            drop_frame(error)
+            raise
+
+    return impersonate(prepare_for_backward, function)
+
+
 def _forgetter(key: int, *tables: dict[int, Any]) -> Callable[[object], None]:
     """A weak reference's callback that drops a key. It uses no globals: at exit these are cleared before the last
     objects."""
@@ -326,7 +345,10 @@ def _enter_backward(page: PageWriter, slot: Slot, frame: Any) -> None:
     try:
         deferred_patches.apply_due()
         module, group = slot.synchronised
-        operation = Operation(IN_BACKWARD, page.text("backward"), group, module)
+        flags = 0
+        if slot.prepared is not None:
+            flags, slot.prepared = layout.REDUCES if slot.prepared else layout.UNREDUCED, False
+        operation = Operation(IN_BACKWARD, page.text("backward"), group, module, flags=flags)
         page.enter(slot, operation, call_sites.place(page, frame), BACKWARD, layout.BACKWARD_ENTERED)
     except state.FAULTS:
         return

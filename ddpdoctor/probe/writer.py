@@ -49,8 +49,8 @@ class Slot:
     """One thread's row. Only its own thread writes it, except for the reaper, after the thread has ended."""
 
     __slots__ = (
-        *("depth", "forward_group", "ident", "in_backward", "inside", "published", "row", "synchronised", "thread"),
-        "word",
+        *("depth", "forward_group", "ident", "in_backward", "inside", "prepared", "published", "row", "synchronised"),
+        *("thread", "word"),
     )
 
     def __init__(self, row: int, thread: int) -> None:
@@ -66,6 +66,8 @@ class Slot:
         self.in_backward = False
         #: process group of the DDP module whose forward is running
         self.forward_group: Any = None
+        #: whether a reducer was prepared since the last backward; None before any was
+        self.prepared: bool | None = None
         #: (number of the module, text position of its group) of the newest forward whose backward communicates
         self.synchronised = (page.NONE, 0)
 

@@ -140,6 +140,9 @@ def assert_counted(page: Page) -> None:
     assert (counters.forwards, counters.forwards_no_sync) == (8, 1)
     assert (counters.backward_entered, counters.backward_left) == (9, 9)
     assert counters.optimizer_steps == 5
+    # the first before any reducer was prepared, then those of DDP, of FSDP2 and of a model without either
+    backwards = [event.reduces for event in page.events if event.kind is EventKind.BACKWARD]
+    assert backwards == [None, *[True] * 5, *[False] * 3]
 
 
 def assert_spoken(both: dict[int, Page]) -> None:

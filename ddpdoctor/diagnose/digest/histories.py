@@ -138,7 +138,7 @@ def read_history(rank: RankEvidence) -> History | None:
             continue
         if event.kind is EventKind.FORWARD:
             synchronises = True
-        step = _step(event, reduces=synchronises)
+        step = _step(event, reduces=synchronises if event.reduces is None else event.reduces)
         if event.kind is EventKind.BACKWARD:
             synchronises = False
         if step:

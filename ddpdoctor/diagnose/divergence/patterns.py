@@ -363,6 +363,8 @@ def _round_pattern(
         return Pattern.ENDED_EARLY
     if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
         return Pattern.NO_SYNC
+    if odd_next.kind is reference_next.kind is EventKind.BACKWARD and odd_next.site == reference_next.site:
+        return Pattern.NO_SYNC if reference_next.collective and not odd_next.collective else None
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED

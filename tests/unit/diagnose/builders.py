@@ -46,6 +46,8 @@ class Act:
     asynchronous: bool = False
     #: frames that led to it, innermost first, down to the file that ran; empty for a version that recorded none
     path: tuple[Site, ...] = ()
+    #: of a backward
+    reduces: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,8 @@ class At:
     def forward_no_sync(self, line: int) -> Act:
         return Act(EventKind.FORWARD_NO_SYNC, self.line(line))
 
-    def backward(self, line: int) -> Act:
-        return Act(EventKind.BACKWARD, self.line(line))
+    def backward(self, line: int, *, reduces: bool | None = None) -> Act:
+        return Act(EventKind.BACKWARD, self.line(line), reduces=reduces)
 
     def update(self, line: int) -> Act:
         return Act(EventKind.OPTIMIZER_STEP, self.line(line))
@@ -184,7 +186,7 @@ def _page(pid: int, rank: Rank, what: Doing, groups: Mapping[str, Group], lost: 
 def _event(number: int, act: Act, pid: int, groups: Mapping[str, Group]) -> Event:
     time = 2.0 + number * 0.01
     if act.kind is not EventKind.CALL:
-        return Event(number, act.kind, time, pid, act.site, path=act.path)
+        return Event(number, act.kind, time, pid, act.site, path=act.path, reduces=act.reduces)
     call = Call(
         act.call,
         act.op,

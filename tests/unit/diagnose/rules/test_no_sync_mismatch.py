@@ -9,7 +9,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.progress import Counters, LoaderCount
+from ddpdoctor.model.progress import Counters, EventKind, LoaderCount
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.stories import among
@@ -64,6 +64,25 @@ def test_the_call_by_which_a_framework_is_told() -> None:
     usual, odd = Doing([*loud, *loud[:3]]), Doing([*quiet, *loud[:3]])
     found = verdict(TOLD, [usual, odd, usual])
     assert (found.code, found.locations[0].line) == ("DD217", 3)
+
+
+BLOCKED = """\
+def training_step(self, batch):
+    loss = self.net(batch)
+    with self.trainer.strategy.block_backward_sync() if spike(loss) else nullcontext():
+        self.manual_backward(loss)
+"""
+
+
+def test_a_framework_that_prepares_the_reducer_itself_for_each_backward() -> None:
+    """The forward of all ranks synchronises; what counts is whether its backward does."""
+    at = At(function="training_step")
+    loud, quiet = (
+        [Act(EventKind.NEXT, at.line(9)), at.forward(9), at.backward(4, reduces=reduces)] for reduces in (True, False)
+    )
+    usual, odd = Doing([*loud * 3, *loud]), Doing([*loud, *quiet, *loud * 2])
+    found = verdict(BLOCKED, [usual, odd, usual])
+    assert (found.code, found.locations[0].line, found.culprits.members) == ("DD217", 3, (1,))
 
 
 HELD = """\
