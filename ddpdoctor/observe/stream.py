@@ -117,8 +117,8 @@ class Translator:
 
     def _moment(self, row: tuple[Any, ...]) -> Moment:
         _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, path, _ = row
-        reduces = code == BACKWARD and self._reduces(thread, flags)
-        if code == BACKWARD and layout.reduces(flags) is False:
+        reduces = self._reduces(thread, code, flags)
+        if code == BACKWARD and flags & layout.UNREDUCED:
             code = UNREDUCED
         key = (code, site, op)
         place = self._places.get(key)
@@ -137,17 +137,17 @@ class Translator:
                 waits = kind == _RECV and not flags & layout.ASYNCHRONOUS
                 sender, receiver = (self._rank, peer) if kind == _SEND else (peer, self._rank)
                 return Moment(time, code, thread, place, NOWHERE, waits, Message(sender, receiver, tag))
-        elif code == FORWARD:
-            self._synchronises[thread] = bool(flags & layout.GRADIENTS)
-        elif code == FORWARD_NO_SYNC:
-            self._synchronises[thread] = False
-        elif reduces:
+        if reduces:
             return Moment(time, code, thread, place, self._group(group), True, route=self._route(place, path))
         return Moment(time, code, thread, place, NOWHERE)
 
-    def _reduces(self, thread: int, flags: int) -> bool:
-        """Whether gradients are averaged in a backward: as the page says, or else if it is the first after a forward
-        that synchronises."""
+    def _reduces(self, thread: int, code: int, flags: int) -> bool:
+        """Whether gradients are averaged in an event: in a backward of which the page says so; if it says nothing, in
+        the first after a forward that synchronises."""
+        if code in (FORWARD, FORWARD_NO_SYNC):
+            self._synchronises[thread] = code == FORWARD and bool(flags & layout.GRADIENTS)
+        if code != BACKWARD:
+            return False
         known, synchronises = layout.reduces(flags), self._synchronises.pop(thread, False)
         return synchronises if known is None else known
 

@@ -361,10 +361,8 @@ def _round_pattern(
         and odd_next.site == reference_next.site
     ):
         return Pattern.ENDED_EARLY
-    if odd_next.kind is EventKind.FORWARD_NO_SYNC and reference_next.kind is EventKind.FORWARD:
+    if _unsynchronised(odd_next, reference_next):
         return Pattern.NO_SYNC
-    if odd_next.kind is reference_next.kind is EventKind.BACKWARD and odd_next.site == reference_next.site:
-        return Pattern.NO_SYNC if reference_next.collective and not odd_next.collective else None
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
@@ -372,6 +370,14 @@ def _round_pattern(
         elsewhere = odd_next.kind not in _FORWARDS and _goes_on(facts, compared, odd_next)
         return Pattern.SKIPPED if elsewhere else None
     return None
+
+
+def _unsynchronised(odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
+    """Whether both do the same, and only the reference ranks average gradients."""
+    if odd_next.kind is EventKind.FORWARD_NO_SYNC:
+        return reference_next.kind is EventKind.FORWARD
+    same = odd_next.kind is reference_next.kind is EventKind.BACKWARD and odd_next.site == reference_next.site
+    return same and reference_next.collective and not odd_next.collective
 
 
 def _passed_over(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

@@ -16,9 +16,6 @@ from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 
-#: Operations whose tensors must be the same on every rank. Unequal sizes say nothing for all_to_all, gather, scatter
-#: and the object collectives.
-
 
 @dataclass(frozen=True, slots=True)
 class Unequal:
@@ -52,17 +49,22 @@ def last_call(facts: Facts) -> Unequal | None:
     last = [call for rank in facts.evidence.ranks if (call := _last(rank))]
     if cap is None or facts.splits:
         return None
-    for first in {_which(call): call for call in last}.values():
-        calls = {rank.rank: call for rank in facts.evidence.ranks if (call := _newest(rank, first))}
-        if len(calls) < max(2, facts.evidence.world_size) or not _needs_one_size(first):
-            continue
-        given = {rank: (c.numel, c.dtype) for rank, c in calls.items() if c.numel is not None and c.dtype}
-        if len(given) != len(calls) or len(set(given.values())) == 1:
-            continue
-        often = _as_often(facts, first)
-        inside = RankSet.of(rank.rank for rank in facts.evidence.ranks if _last(rank) is calls[rank.rank])
-        if len(inside) == len(calls) or (often and _are_apart(given, inside)):
-            return Unequal(first, given, _odd(given), cap if often else Confidence.POSSIBLE)
+    found = (_unequal(facts, call, cap) for call in {_which(call): call for call in last}.values())
+    return next(filter(None, found), None)
+
+
+def _unequal(facts: Facts, call: Call, cap: Confidence) -> Unequal | None:
+    """Each rank's newest call that is this one, if their tensors differ and no rank can have gone on from it as the
+    others will."""
+    calls = {rank.rank: own for rank in facts.evidence.ranks if (own := _newest(rank, call))}
+    given = {rank: (own.numel, own.dtype) for rank, own in calls.items() if own.numel is not None and own.dtype}
+    all_are_known = len(given) >= max(2, facts.evidence.world_size)
+    if not all_are_known or len(set(given.values())) == 1 or not _needs_one_size(call):
+        return None
+    often = _as_often(facts, call)
+    inside = RankSet.of(rank.rank for rank in facts.evidence.ranks if _last(rank) is calls[rank.rank])
+    if len(inside) == len(calls) or (often and _are_apart(given, inside)):
+        return Unequal(call, given, _odd(given), cap if often else Confidence.POSSIBLE)
     return None
 
 
@@ -77,6 +79,7 @@ def _newest(rank: RankEvidence, call: Call) -> Call | None:
 
 
 def _needs_one_size(call: Call) -> bool:
+    """Unequal sizes say nothing for all_to_all, gather, scatter and the object collectives."""
     return operations.equal_sizes(call.op) and "object" not in call.op
 
 
