@@ -16,11 +16,16 @@ def lock_taken(program: Program, site: Site) -> str:
     """The lock that the line acquires, such as `self.lock`; "" for none. Only a stack can show that it is a lock."""
     for node in enclosing.around(program, site):
         if isinstance(node, (ast.With, ast.AsyncWith)) and _in_head(node, site.line):
-            named = [item.context_expr for item in node.items if last_name(item.context_expr)]
+            named = [item.context_expr for item in node.items if _name(item.context_expr)]
             return text_of(named[0]) if len(named) == 1 else ""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
             return text_of(node.func.value)
     return ""
+
+
+def _name(lock: ast.expr) -> str:
+    """The last name of a lock, or of what it is an element of (`self.locks[voice]`)."""
+    return last_name(lock.value if isinstance(lock, ast.Subscript) else lock)
 
 
 def _in_head(node: ast.With | ast.AsyncWith, line: int) -> bool:

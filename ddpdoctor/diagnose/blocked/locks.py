@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, lock_statements
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, blocked_thread
 from ddpdoctor.diagnose.digest import file_polling, frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
@@ -52,6 +52,8 @@ class LockWait:
     #: THREAD: the thread that holds the lock, and where it is
     thread: str = ""
     inside: Site | None = None
+    #: THREAD: the threads that wait for it, where the rank's main thread waits for one of these
+    through: tuple[str, ...] = ()
 
     @property
     def held(self) -> bool:
@@ -79,7 +81,7 @@ def lock_wait(facts: Facts, rank: Rank) -> LockWait | None:
     poll = file_polling.polled_file(facts.program, blocked.site) if _naps(blocked) else None
     if poll is not None:
         return _polled(rank, blocked, poll.check) if poll.gone else None
-    return _of_threads(facts, rank, blocked)
+    return _of_threads(facts, rank, blocked) or _through_threads(facts, rank, blocked)
 
 
 def _polled(rank: Rank, blocked: BlockedSyscall, expression: str) -> LockWait:
@@ -98,9 +100,8 @@ def _naps(blocked: BlockedSyscall) -> bool:
 def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait | None:
     """A lock of Python or of a library, which the user's line acquires."""
     seen = facts.rank(rank)
-    waits = blocked.calls("futex") or blocked.wchan.startswith("futex")
-    taken = lock_statements.lock_taken(facts.program, blocked.site) if waits and not blocked.inside else ""
-    if not waits or not (taken or blocked.holders):
+    taken = _taken(facts, blocked)
+    if not blocked.in_futex or not (taken or blocked.holders):
         return None
     inside = holder_inside(facts, seen, taken) if taken else None
     owner = next((h for h in blocked.holders if h.pid == seen.worker.pid and h.thread), None)
@@ -109,6 +110,30 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
     where = inside[1] if inside and thread is inside[0] else site
     name = _name(thread) if thread else ""
     return LockWait(rank, LockKind.THREAD, blocked, "", taken, blocked.holders, thread=name, inside=where)
+
+
+def _taken(facts: Facts, blocked: BlockedSyscall) -> str:
+    """The lock that the user's line acquires, "" for none."""
+    in_lock = blocked.in_futex and not blocked.inside
+    return lock_statements.lock_taken(facts.program, blocked.site) if in_lock else ""
+
+
+def _through_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait | None:
+    """A lock that threads of the rank wait for, for one of which its main thread waits (a queue, a future, a join).
+
+    None if another thread in code of the program may be at work: it may be that which is waited for.
+    """
+    seen = facts.rank(rank)
+    if not blocked.for_a_thread or seen.stacks is None:
+        return None
+    others = [thread for thread in seen.stacks.threads if thread.os_id != seen.thread]
+    found = [(thread, one) for thread in others if (one := blocked_thread(seen, thread))]
+    taking = [(thread, one) for thread, one in found if _taken(facts, one)]
+    at_work = [one for _, one in found if not _taken(facts, one) and not one.for_a_thread]
+    if not taking or at_work:
+        return None
+    first, names = taking[0][1], tuple(_name(thread) for thread, _ in taking)
+    return LockWait(rank, LockKind.THREAD, first, expression=_taken(facts, first), through=names)
 
 
 def holder_inside(facts: Facts, seen: RankEvidence, lock: str) -> tuple[Thread, Site] | None:
@@ -176,12 +201,24 @@ def _kernel_owner(facts: Facts, wait: LockWait) -> str:
 
 
 def _thread_owner(facts: Facts, wait: LockWait) -> str:
+    if wait.through:
+        return (
+            f"Its main thread waits for {_either(wait.through)}: that one waits for a lock of the same process, and "
+            "who could release it waits, too."
+        )
     if wait.thread:
         doing = f" at {wording.place(wait.inside)}" if wait.inside else ""
         return f"{wait.thread.capitalize()} of the same process holds it{doing}."
     if wait.owners:
         return f"It is held by {holders.listed(facts, wait.owners)}."
+    if wait.expression.endswith("]"):
+        return "Which lock of these it is, and who holds it, is not known."
     return "No other thread of the process is inside it: a thread that has ended, or this one, did not release it."
+
+
+def _either(names: tuple[str, ...]) -> str:
+    *rest, last = names
+    return f"{', '.join(rest)} or {last}" if rest else last
 
 
 def _age(facts: Facts, wait: LockWait) -> str:

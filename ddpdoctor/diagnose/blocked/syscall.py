@@ -9,9 +9,10 @@ from ddpdoctor.diagnose.blocked import holders
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, ProcessState
 from ddpdoctor.model.ranks import Rank
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import Site, Thread
 
 #: modules in which threads of one process wait for each other
 _BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
@@ -48,6 +49,11 @@ class BlockedSyscall:
         return any(path in frame.file for frame in self.inside for path in paths)
 
     @property
+    def in_futex(self) -> bool:
+        """Whether it sleeps in a lock of its own process."""
+        return self.calls("futex") or self.wchan.startswith("futex")
+
+    @property
     def for_a_thread(self) -> bool:
         """Whether it waits for another thread of its own process."""
         return self.within(*_BETWEEN_THREADS)
@@ -65,6 +71,15 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, main.frames))
     return _blocked_syscall(site, inside, seen.process, seen.thread)
+
+
+def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
+    """Where another thread of a rank is blocked; None if it shows no user line."""
+    site = frames.innermost_user_frame(thread.frames)
+    if site is None:
+        return None
+    inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
+    return _blocked_syscall(site, inside, seen.process, thread.os_id)
 
 
 def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:

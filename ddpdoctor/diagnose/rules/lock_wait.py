@@ -2,7 +2,7 @@
 
 ## What
 A rank waits for a lock that is not released: the lock file of a build, a download or a cache, a lock that the kernel
-holds on a file (flock, fcntl), or a lock between threads of the rank itself.
+holds on a file (flock, fcntl), or a lock between threads of the rank itself, of which one may be waited for in a queue.
 
 ## Why it hangs
 A process that was killed leaves its lock file behind, and the next process polls for ever until the file is removed.
@@ -80,6 +80,9 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
 
 
 def _what(wait: LockWait) -> str:
+    if wait.through:
+        threads = f"threads, {len(wait.through)} of which wait" if len(wait.through) > 1 else "thread, which waits"
+        return f"its own {threads} for the lock `{wait.expression}`"
     if wait.kind is LockKind.THREAD:
         return f"the lock `{wait.expression}`" if wait.expression else "a lock of its own process"
     if wait.path:

@@ -17,9 +17,9 @@ Set a timeout on every request, use the client's offline mode, or access the net
 
 ## When it is wrong
 A slow response looks the same while the rank waits for it. A socket whose other end is a rank of the same job, and not
-a server that is a child of one, is left to other diagnoses; a connection to a rank on a machine that was not inspected
-cannot be distinguished from one to a server. Where the kernel does not show system calls (no permission, gVisor), the
-stack's frames are the only evidence, and the connection is not named.
+a server that is a child of one or runs in a thread of its own there, is left to other diagnoses; a connection to a rank
+on a machine that was not inspected cannot be distinguished from one to a server. Where the kernel does not show system
+calls (no permission, gVisor), the stack's frames are the only evidence, and the connection is not named.
 
 ## References
 https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338
@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, blocked_thread, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
@@ -45,6 +45,8 @@ _CLIENTS = (
     *("/socket.py", "/ssl.py", "/http/client.py", "/urllib/request.py", "/smtplib.py", "/ftplib.py"),
     *("/urllib3/", "/requests/", "/httpx/", "/httpcore/", "/aiohttp/", "/botocore/", "/grpc/", "/paramiko/"),
 )
+#: modules in which the thread of a server waits for what a client sends
+_SERVERS = ("/socket.py", "/socketserver.py", "/selectors.py", "/asyncio/", "/multiprocessing/managers.py", "/grpc/")
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -64,12 +66,21 @@ def _on_socket(blocked: BlockedSyscall) -> bool:
 
 def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
     """Other ranks of this job at the other end: a wait between ranks is not a network that does not respond. A child of
-    one serves others, unless multiprocessing's own connections lead to it."""
+    one serves others, unless multiprocessing's own connections lead to it, and so does a thread that listens."""
     if blocked.target is None or not _on_socket(blocked):
         return RankSet()
     found = holders.peers(facts, blocked.target, blocked.holders)
     served = RankSet() if blocked.within("/multiprocessing/") else _by_children(facts, blocked)
-    return found - served - RankSet.of([rank])
+    listening = RankSet.of(one for one in found if _listens(facts, one))
+    return found - served - listening - RankSet.of([rank])
+
+
+def _listens(facts: Facts, rank: Rank) -> bool:
+    """Whether a thread of the rank that does not train waits for what a client sends."""
+    seen = facts.rank(rank)
+    others = [thread for thread in (seen.stacks.threads if seen.stacks else ()) if thread.os_id != seen.thread]
+    waiting = [one for thread in others if (one := blocked_thread(seen, thread))]
+    return any(one.within(*_SERVERS) and not one.for_a_thread for one in waiting)
 
 
 def _by_children(facts: Facts, blocked: BlockedSyscall) -> RankSet:
@@ -84,7 +95,7 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     peer = f" from {blocked.target.target.removeprefix('tcp ')}" if blocked.target and _on_socket(blocked) else ""
-    server = f" The server is {holders.listed(facts, blocked.holders)}." if blocked.holders else ""
+    server = _server(facts, rank, blocked)
     return diagnosis(
         NETWORK_WAIT,
         waiting,
@@ -102,6 +113,15 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
         locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
         evidence=tuple(_evidence(facts, rank, blocked)),
     )
+
+
+def _server(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
+    """Who has to answer, as a sentence."""
+    found = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
+    inside = RankSet.of(one for one in found if one != rank and _listens(facts, one))
+    if inside:
+        return f" Its other end is in {wording.ranks(inside)}, of which another thread than the one that trains serves."
+    return f" The server is {holders.listed(facts, blocked.holders)}." if blocked.holders else ""
 
 
 def _evidence(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Iterator[str]:

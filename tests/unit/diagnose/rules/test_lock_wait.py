@@ -10,8 +10,8 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.observed import Observed
-from ddpdoctor.model.processes import Holder, LockFile, Relation
-from ddpdoctor.model.stacks import Thread
+from ddpdoctor.model.processes import Holder, LockFile, Relation, ThreadState
+from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import Doing, job
 from tests.unit.diagnose.sleeping import AT, FILE_BATON, LOCK, asleep, held, in_code, threads
 
@@ -38,6 +38,51 @@ def test_an_owner_that_is_not_on_this_machine() -> None:
     assert "another machine" in examine(asleep(call="flock", on=LOCK)).diagnoses[0].why
     hidden = examine(held(asleep(call="flock", on=LOCK), unseen="9 are not ours to see")).diagnoses[0]
     assert "not known which process holds the lock: 9 are not ours to see" in hidden.why
+
+
+MIXED = """def mix(self):
+
+
+
+
+
+
+    pass
+    for mix in loader:
+        with self.locks[lead]:
+            with self.locks[answer]:
+                read()
+"""
+GET = Site("/usr/lib/python3.11/queue.py", 171, "get")
+
+
+def mixing(*lines: int) -> Evidence:
+    """Rank 1's main thread waits in a queue, and others of its threads sleep in a lock at these lines."""
+    evidence = in_code(MIXED, asleep(GET, wchan="futex_do_wait"))
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    assert seen.stacks is not None
+    pid = seen.worker.pid
+    numbered = [(pid + n, line) for n, line in enumerate(lines, 1)]
+    others = tuple(Thread(number, f"Thread-{number - pid}", (AT.line(line, "mix"),)) for number, line in numbered)
+    states = tuple(ThreadState(number, "python", "S", "futex_do_wait", 1.0, "futex") for number, _ in numbered)
+    changed = replace(
+        seen,
+        stacks=replace(seen.stacks, threads=(*seen.stacks.threads, *others)),
+        process=replace(seen.process, threads=(*seen.process.threads, *states)),
+    )
+    return replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))
+
+
+def test_threads_that_wait_for_each_others_locks_while_the_main_thread_waits_for_them() -> None:
+    found = examine(mixing(11, 11)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD238", (1,), 11)
+    assert "its own threads, 2 of which wait for the lock `self.locks[answer]`" in found.summary
+    assert "thread Thread-1 or thread Thread-2" in found.why
+
+
+def test_a_thread_that_may_be_at_work_may_be_what_is_waited_for() -> None:
+    assert examine(mixing(11, 12)).diagnoses[0].code == "DD299"
 
 
 def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evidence:

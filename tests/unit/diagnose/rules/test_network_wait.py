@@ -9,11 +9,13 @@ import pytest
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.processes import Child, Descriptor, Holder, ProcessState, Relation
 from ddpdoctor.model.ranks import Role, Worker
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import NOW
 from tests.unit.diagnose.sleeping import SERVER, asleep, held
 
 MANAGER = Site("/usr/lib/python3.11/multiprocessing/connection.py", 395, "Connection._recv")
+READ = Site("/usr/lib/python3.11/socket.py", 706, "readinto")
+GET = Site("/usr/lib/python3.11/queue.py", 171, "get")
 
 
 def test_a_server_of_this_machine_is_named() -> None:
@@ -38,6 +40,25 @@ def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> No
     found = examine(evidence).diagnoses
     assert "DD233" not in {one.code for one in found}
     assert "waits for rank 0 over one of the program's own connections" in found[0].why
+
+
+@pytest.mark.parametrize(
+    ("doing", "code"),
+    [
+        pytest.param((READ, Site("/job/board.py", 20, "serve")), "DD233", id="its server waits for the next message"),
+        pytest.param((GET, Site("/job/board.py", 30, "write_log")), "DD299", id="its other thread has nothing to do"),
+    ],
+)
+def test_a_server_in_a_thread_of_another_rank(doing: tuple[Site, ...], code: str) -> None:
+    evidence = asleep(READ, call="recvfrom", on=SERVER)
+    first = evidence.ranks[0]
+    assert first.stacks is not None
+    serving = Thread(first.worker.pid + 1, "Thread-1", doing)
+    holder = Holder(first.worker.pid, Relation.PEER, "python")
+    changed = replace(first, stacks=replace(first.stacks, threads=(*first.stacks.threads, serving)))
+    found = examine(held(replace(evidence, ranks=(changed, *evidence.ranks[1:])), holder)).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))
+    assert ("Its other end is in rank 0" in found.why) == (code == "DD233")
 
 
 @pytest.mark.parametrize(("inside", "code"), [((), "DD233"), ((MANAGER,), "DD299")])
