@@ -132,7 +132,7 @@ def _through_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockW
     at_work = [one for _, one in found if not _taken(facts, one) and not one.for_a_thread]
     if not taking or at_work:
         return None
-    first, names = taking[0][1], tuple(_name(thread) for thread, _ in taking)
+    first, names = taking[0][1], tuple(sorted(_name(thread) for thread, _ in taking))
     return LockWait(rank, LockKind.THREAD, first, expression=_taken(facts, first), through=names)
 
 

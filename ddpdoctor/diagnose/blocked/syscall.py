@@ -13,6 +13,7 @@ from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.processes import Child, Descriptor, Holder, LockFile, ProcessState
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
+from ddpdoctor.program import libraries
 
 #: modules in which threads of one process wait for each other
 _BETWEEN_THREADS = ("/threading.py", "/queue.py", "/concurrent/futures/")
@@ -74,9 +75,13 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
 
 
 def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
-    """Where another thread of a rank is blocked; None if it shows no user line."""
-    site = frames.innermost_user_frame(thread.frames)
-    if site is None:
+    """Where another thread of a rank is blocked: at its innermost line of the program, or else of a library. None for
+    threads of torch and of the probe."""
+    outside = [
+        frame for frame in thread.frames if libraries.origin(frame.file).kind is not libraries.Kind.STANDARD_LIBRARY
+    ]
+    site = next(iter((*frames.own_frames(outside), *outside)), None)
+    if site is None or frames.is_internal(site.file):
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
     return _blocked_syscall(site, inside, seen.process, thread.os_id)

@@ -111,6 +111,8 @@ def _doing(facts: Facts, owners: RankSet) -> str:
 
 def _advice(wait: LockWait) -> str:
     alive = any(owner.name for owner in wait.owners)
+    if wait.through:
+        return "Let every thread take its locks in the same order, and hold none while it waits for another thread."
     if wait.kind is LockKind.THREAD:
         return "Take the lock with `with`, and do not communicate or wait for other threads inside it."
     if alive:

@@ -120,7 +120,7 @@ def _server(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:
     found = holders.peers(facts, blocked.target, blocked.holders) if blocked.target else RankSet()
     inside = RankSet.of(one for one in found if one != rank and _listens(facts, one))
     if inside:
-        return f" Its other end is in {wording.ranks(inside)}, of which another thread than the one that trains serves."
+        return f" Its other end is in {wording.ranks(inside)}, where a thread beside the one that trains serves it."
     return f" The server is {holders.listed(facts, blocked.holders)}." if blocked.holders else ""
 
 
