@@ -187,11 +187,10 @@ def test_a_node_without_a_watcher_is_named_and_nothing_is_said_of_its_ranks(tmp_
 
 
 @pytest.mark.slow
-def test_a_rank_that_still_imports_hangs_nobody(tmp_path: Path) -> None:
-    """The other has waited for it three times as long as a stall takes, and no watcher has seen it yet."""
-    late = PROGRAMS.with_name("healthy") / "cold_start.py"
+def test_a_rank_that_has_not_begun_hangs_nobody(tmp_path: Path) -> None:
+    """The other has waited for it three times as long as a stall takes, and no watcher knows of it yet."""
     with nodes(tmp_path, 2) as lab:
-        lab.torchrun(late, 1, "--on-hang", "stop", "--stall-after", "4", arguments=["--seed", "1"])
+        lab.torchrun(PROGRAMS / "comes_late.py", 1, "--on-hang", "stop", "--stall-after", "4", arguments=["14"])
         ended = lab.finish(STARTUP)
     assert [node.status for node in ended] == [0, 0], lab.explain()
     assert not any(_verdict(node) or _said(node, LOST) for node in ended), lab.explain()
