@@ -141,6 +141,12 @@ MODEL_DIFFERS = Message(
     "DDP expects same model across all ranks",
     re.compile(r"DDP expects same model across all ranks|appears not to match (sizes|strides) of the same param"),
 )
+#: the same, of models with unequal numbers of parameters: this rank and its number, another rank and its number
+MODEL_SIZES = Message(
+    "lib/libtorch_cpu.so",
+    " params, while rank ",
+    re.compile(r"Rank (\d{1,9}) has (\d{1,18}) params, while rank (\d{1,9}) has inconsistent (\d{1,18}) params"),
+)
 #: a DataLoader, of a worker that is gone
 LOST_WORKER = Message(
     "lib/libtorch_python.so",
@@ -165,7 +171,7 @@ RETOLD = Message(
     "Caught {self.exc_type.__name__} {self.where}.\\nOriginal {self.exc_msg}",
     re.compile(r"\s*Caught (?P<type>[\w.]+) (?P<where>in [^\n]+?)\.?\nOriginal Traceback"),
 )
-MESSAGES = (MODEL_DIFFERS, LOST_WORKER, NOT_PASSED, SIZES_DIFFER, RETOLD)
+MESSAGES = (MODEL_DIFFERS, MODEL_SIZES, LOST_WORKER, NOT_PASSED, SIZES_DIFFER, RETOLD)
 
 _FUNCTIONS: dict[Meaning, frozenset[str]] = {
     meaning: frozenset(row.name for row in ROWS if row.meaning is meaning and row.name) for meaning in Meaning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -333,6 +334,18 @@ def said(raised: Raised) -> str:
 def model_differs(failure: Failure) -> bool:
     """Whether DistributedDataParallel found that the ranks' models differ."""
     return failure.raised is not None and torch_internals.MODEL_DIFFERS.is_in(failure.raised.message)
+
+
+def model_sizes(failures: Iterable[Failure]) -> dict[Rank, int]:
+    """Parameters of the ranks' models, as DistributedDataParallel has counted them; empty if it names one rank only. A
+    rank that may have died, which it counts as 0, is left out."""
+    found: dict[Rank, int] = {}
+    for failure in failures:
+        told = torch_internals.MODEL_SIZES.pattern.search(failure.raised.message) if failure.raised else None
+        if told:
+            found |= {Rank(int(told[1])): int(told[2]), Rank(int(told[3])): int(told[4])}
+    counted = {rank: number for rank, number in found.items() if number}
+    return counted if len(counted) > 1 else {}
 
 
 def sizes_differ(failure: Failure) -> tuple[int, int] | None:

@@ -89,9 +89,19 @@ def extra_barrier(facts: Facts, divergence: Divergence) -> Divergence | None:
     return dataclasses.replace(divergence, compared=dataclasses.replace(divergence.compared, diff=diff))
 
 
+def counterpart(facts: Facts, divergence: Divergence) -> HistoryStep | None:
+    """The other side's collective that the odd ranks' call was paired with, if the histories show it; else what the
+    other side went on to."""
+    ours, theirs = divergence.odd_next, divergence.collectives()[1]
+    if ours is None or theirs is None or theirs.collective:
+        return theirs
+    pair = first_pair(facts, divergence)
+    return pair[1] if pair is not None and pair[0].site == ours.site else theirs
+
+
 def skipped_barrier(facts: Facts, divergence: Divergence) -> bool:
     """A barrier of some ranks paired with another barrier of the rest, and all ranks continued, off by one."""
-    ours, theirs = divergence.odd_next, divergence.collectives()[1]
+    ours, theirs = divergence.odd_next, counterpart(facts, divergence)
     if ours is None or ours.site is None or theirs is None or theirs.site == ours.site:
         return False
     if not divergence.diff.inserted() or not (is_barrier(ours.op) and is_barrier(theirs.op)):

@@ -31,6 +31,8 @@ class BranchKind(Enum):
     EXCEPTION = "exception"
     #: a call in which a library runs the job's loop has returned
     RETURN = "return"
+    #: a call in which a library called the job's code, or did not
+    CALLBACK = "callback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,10 @@ class BranchPoint:
 
     @property
     def enters(self) -> bool:
-        """Whether the odd ranks took a branch of an `if` that does not jump: it rejoins the common path afterwards."""
+        """Whether the odd ranks took a branch of an `if` that does not jump and so rejoins the common path; or a
+        library called them back."""
+        if self.kind is BranchKind.CALLBACK:
+            return True
         return self.kind is BranchKind.CONDITION and self.taken in (EdgeKind.YES, EdgeKind.NO) and self.jump is None
 
     @property
@@ -122,7 +127,25 @@ class Search:
         points = [point for point in found.values() if not (_at_loop_head(point) and self._alike(point.site))]
         # a condition on something equal on all ranks is no branch point if another statement may be one
         own = [point for point in points if point.kind is not BranchKind.CONDITION or not self._alike(point.site)]
-        return tuple(own or points)
+        if own or not points:
+            return tuple(own)
+        return tuple(self._callbacks(program, reached, leads_left, leads_right) or points)
+
+    def _callbacks(
+        self, program: Program, reached: set[int], left: frozenset[int], right: frozenset[int]
+    ) -> list[BranchPoint]:
+        """Calls in which a library may call the job's code or not, where only the first leads to the odd ranks' step
+        (formatting an argument of a log message, a hook): there are conditions behind it, and all ranks decide them
+        alike."""
+        found = []
+        for index in sorted(reached & self.graph.seen_after.keys()):
+            node, after = self.graph.nodes[index], self.graph.seen_after[index]
+            called = [edge for edge in node.edges if edge.kind is EdgeKind.ON and edge.target != after]
+            if any(edge.target in left for edge in called) and after in right and after not in left:
+                site = Site(node.file, node.first, node.function)
+                text = _text(program, node.file, node.first)
+                found.append(BranchPoint(BranchKind.CALLBACK, EdgeKind.ON, site, text))
+        return found
 
     def _nodes(self, step: HistoryStep) -> frozenset[int]:
         return self.graph.at(step.site.file, step.site.line) if step.site else frozenset()

@@ -252,6 +252,8 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
         )
     if point.taken is EdgeKind.RAISED:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
+    if point.kind is BranchKind.CALLBACK:
+        return f"in `{point.text}` at {where} a library called the program back on {odd} and not on {reference}"
     if point.kind is BranchKind.RETURN:
         return f"`{point.text}` at {where} returned on {odd}, whose data had not ended; {reference} went on in it"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):

@@ -13,6 +13,7 @@ from ddpdoctor.program.nodes import last_name, walk
 #: `contextlib.suppress`, by whatever name its module is imported
 _SUPPRESS = "suppress"
 _EXITS = ("__exit__", "__aexit__")
+_WITHS = (ast.With, ast.AsyncWith)
 _DECORATORS = ("contextmanager", "asynccontextmanager")
 
 
@@ -23,6 +24,7 @@ class Swallowing:
         every = tuple(modules)
         #: classes and functions that make such context managers
         self._makers = frozenset(name for module in every for name in _makers(module)) | {_SUPPRESS}
+        self._makers |= {name for module in every for name in _wrappers(module, self._makers)}
         #: variables and attributes that hold one
         made = statements.objects(every) if len(self._makers) > 1 else {}
         self._held = frozenset(name for name, owner in made.items() if owner in self._makers)
@@ -44,12 +46,25 @@ def _makers(module: Module) -> Iterator[str]:
         )
         if exits is not None and any(_may_be_true(inner) for inner in walk(exits)):
             yield name
-    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*module.of(ast.FunctionDef)]
-    functions += module.of(ast.AsyncFunctionDef)
-    for function in functions:
-        decorated = any(last_name(one) in _DECORATORS for one in function.decorator_list)
-        if decorated and any(isinstance(inner, ast.Try) and _swallows(inner) for inner in walk(function)):
+    for function in _generators(module):
+        if any(isinstance(inner, ast.Try) and _swallows(inner) for inner in walk(function)):
             yield function.name
+
+
+def _wrappers(module: Module, makers: frozenset[str]) -> Iterator[str]:
+    """Generators whose `yield` is in a `with` at which exceptions end."""
+    for function in _generators(module):
+        for inner in walk(function):
+            made = (item.context_expr for item in inner.items) if isinstance(inner, _WITHS) else ()
+            ends = any(not makers.isdisjoint(statements.names_called(one)) for one in made)
+            if ends and any(isinstance(one, ast.Yield) for one in walk(inner)):
+                yield function.name
+
+
+def _generators(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for function in (*module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)):
+        if any(last_name(one) in _DECORATORS for one in function.decorator_list):
+            yield function
 
 
 def _exit(node: ast.ClassDef) -> ast.stmt | None:

@@ -53,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, divergence: Divergence, called: Site) -> Diagnosis:
     site = relative_position.users_line(facts, divergence.odd, called)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
-    paired = divergence.collectives()[1]
+    paired = barrier_pairing.counterpart(facts, divergence)
     came, passed = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
     culprits = RankSet() if divergence.tie else divergence.culprits
     return diagnosis(

@@ -15,8 +15,8 @@ peers, or wait for ranks that have exited.
 Build the model from values that all ranks share: the configuration, or numbers that were all-reduced.
 
 ## When it is wrong
-torch compares with rank 0: if most ranks raise, rank 0 is the one that differs. `0 params` on a rank can also mean that
-the rank died.
+torch compares sizes with those of rank 0: if most ranks raise, rank 0 is the one that differs. Where the numbers of
+parameters differ, every rank raises, and most numbers decide. `0 params` on a rank can also mean that the rank died.
 
 ## References
 https://github.com/huggingface/accelerate/issues/1481 https://github.com/pytorch/pytorch/issues/102438
@@ -24,7 +24,8 @@ https://github.com/huggingface/accelerate/issues/1481 https://github.com/pytorch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import MODEL_DIFFERS_AT_DDP
@@ -33,7 +34,7 @@ from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -45,7 +46,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
     first = own[0]
     complained = RankSet.of(failure.rank for failure in own if failures.model_differs(failure))
-    culprits, sure = _odd(facts, complained)
+    sizes = failures.model_sizes(own)
+    culprits, sure = _unlike_most(sizes) if sizes else _odd(facts, complained)
     raised = first.raised
     said = raised.message.strip().splitlines()[0] if raised and raised.message.strip() else ""
     site = failures.failure_site(facts.rank(first.rank), first)
@@ -56,9 +58,7 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
         confidence=confidence,
         blame=sure,
         culprits=culprits,
-        summary=(
-            f"the model of {wording.ranks(complained)} differs from rank 0's at {wording.place(site)}: {said[:160]}"
-        ),
+        summary=f"{_which(complained, culprits, sizes)} at {wording.place(site)}: {said[:160]}",
         why=(
             "DistributedDataParallel compares the parameters of all ranks when it is constructed, and found a "
             "difference. The other ranks need no change; they only lost their peer."
@@ -71,6 +71,23 @@ def _diagnosis(facts: Facts, own: list[Failure]) -> Diagnosis:
         evidence=tuple(f"rank {f.rank} raised {f.raised.type}: {f.raised.message[:160]}" for f in own if f.raised),
         traceback=raised.traceback if raised else "",
     )
+
+
+def _which(complained: RankSet, culprits: RankSet, sizes: Mapping[Rank, int]) -> str:
+    known = RankSet.of(sizes)
+    if not sizes:
+        return f"the model of {wording.ranks(complained)} differs from rank 0's"
+    if not culprits:
+        return f"the models of {wording.ranks(known)} differ"
+    return f"the model of {wording.ranks(culprits)} differs from that of {wording.ranks(known - culprits)}"
+
+
+def _unlike_most(sizes: Mapping[Rank, int]) -> tuple[RankSet, Confidence]:
+    """The ranks whose models have another number of parameters than those of most."""
+    usual, times = Counter(sizes.values()).most_common(1)[0]
+    if 2 * times <= len(sizes):
+        return RankSet(), Confidence.POSSIBLE
+    return RankSet.of(rank for rank, number in sizes.items() if number != usual), Confidence.LIKELY
 
 
 def _odd(facts: Facts, complained: RankSet) -> tuple[RankSet, Confidence]:

@@ -27,16 +27,17 @@ https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, blocked_thread, waits_on
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 #: a server that waits for a client is in none of these
 _CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg")
@@ -78,9 +79,12 @@ def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
 def _listens(facts: Facts, rank: Rank) -> bool:
     """Whether a thread of the rank that does not train waits for what a client sends."""
     seen = facts.rank(rank)
-    others = [thread for thread in (seen.stacks.threads if seen.stacks else ()) if thread.os_id != seen.thread]
-    waiting = [one for thread in others if (one := blocked_thread(seen, thread))]
-    return any(one.within(*_SERVERS) and not one.for_a_thread for one in waiting)
+    others = (thread for thread in (seen.stacks.threads if seen.stacks else ()) if thread.os_id != seen.thread)
+    return any(_is_in(thread.frames[:1], _SERVERS) for thread in others)
+
+
+def _is_in(sites: Iterable[Site], modules: tuple[str, ...]) -> bool:
+    return any(module in site.file for site in sites for module in modules)
 
 
 def _by_children(facts: Facts, blocked: BlockedSyscall) -> RankSet:

@@ -139,6 +139,20 @@ for batch in loader:  # next
     loss.backward()  # backward
 dist.barrier()  # after
 """
+TOLERATED_BY_A_WITH = """\
+@contextmanager
+def timed():
+    began = now()
+    with contextlib.suppress(LookupError):
+        yield
+    seconds.append(now() - began)
+
+for batch in loader:  # next
+    with timed():
+        loss = model(batch)  # forward
+        loss.backward()  # backward
+dist.barrier()  # after
+"""
 IN_A_FUNCTION = """\
 def learn(batch):
     loss = model(batch)  # forward
@@ -174,6 +188,7 @@ dist.barrier()  # after
         (SUPPRESSED, [(BranchKind.EXCEPTION, "with contextlib.suppress(ValueError)", "")]),
         (TOLERATED, [(BranchKind.EXCEPTION, "with tolerance", "")]),
         (TOLERATED_BY_GENERATOR, [(BranchKind.EXCEPTION, "with tolerating(KeyError)", "")]),
+        (TOLERATED_BY_A_WITH, [(BranchKind.EXCEPTION, "with timed()", "")]),
         (NOT_TOLERATED, [(BranchKind.CONDITION, "if loss > limit: continue", "if loss > limit: continue")]),
         (
             TWO_WAYS,

@@ -47,6 +47,32 @@ def test_under_a_condition_on_the_rank_it_is_that() -> None:
     assert (found.code, found.culprits.members) == ("DD203", (0,))
 
 
+CACHED = """\
+@functools.lru_cache
+def scale(area):
+    dist.barrier()
+
+def main():
+    for area in areas:
+        scale(area)
+        for row in rows:
+            model(row).sum().backward()
+        dist.barrier()
+        dist.all_reduce(total)
+"""
+
+
+def test_its_next_barrier_comes_after_other_work() -> None:
+    """Between the barrier that it leaves out and the one that pairs with it the rank trains for itself."""
+    main = At(function="main")
+    scale, end, local = AT.all("barrier", 3, function="scale"), main.all("barrier", 10), main.backward(9)
+    turn = [scale, local, end, main.all("all_reduce", 11)]
+    came, passed = Doing([*turn, scale, local, end]), Doing([*turn, *turn[1:]])
+    found = verdict(CACHED, one_odd(passed, came, at=2))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD212", (2,), 3)
+    assert "rank 2 only to barrier at train.py:10" in found.why
+
+
 STARTED = AT.all("init_process_group", 1)
 
 

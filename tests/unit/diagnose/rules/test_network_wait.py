@@ -15,6 +15,7 @@ from tests.unit.diagnose.sleeping import SERVER, asleep, held
 
 MANAGER = Site("/usr/lib/python3.11/multiprocessing/connection.py", 395, "Connection._recv")
 READ = Site("/usr/lib/python3.11/socket.py", 706, "readinto")
+SERVES = Site("/usr/lib/python3.11/socketserver.py", 232, "serve_forever")
 GET = Site("/usr/lib/python3.11/queue.py", 171, "get")
 
 
@@ -46,6 +47,7 @@ def test_a_connection_between_ranks_is_no_network_client(by_process: bool) -> No
     ("doing", "code"),
     [
         pytest.param((READ, Site("/job/board.py", 20, "serve")), "DD233", id="its server waits for the next message"),
+        pytest.param((READ, SERVES), "DD233", id="all of it is the standard library's"),
         pytest.param((GET, Site("/job/board.py", 30, "write_log")), "DD299", id="its other thread has nothing to do"),
     ],
 )

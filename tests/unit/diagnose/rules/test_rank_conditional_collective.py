@@ -75,6 +75,38 @@ def test_a_call_in_a_block_that_ranks_enter_one_after_the_other() -> None:
     assert "out of the block `with accelerator.main_process_first()` (train.py:2)" in found.fix
 
 
+SHOWN = """\
+import torch.distributed as dist
+
+class Meters:
+    def __str__(self):
+        return f"loss {self.mean()}"
+
+    def mean(self):
+        if dist.is_initialized():
+            dist.all_reduce(self.pair)
+
+
+def fit(meters):
+    for epoch in range(5):
+        dist.broadcast(order, 0)
+        log.info("epoch %d: %s", epoch, meters)
+        dist.barrier()
+"""
+
+
+def test_a_library_that_calls_the_program_back_on_one_rank_only() -> None:
+    """Who has another log level formats the message. The condition behind it holds on all ranks, and divides none."""
+    fit = At(function="fit")
+    path = (AT.line(9, "mean"), AT.line(5, "__str__"), fit.line(15))
+    reduce = replace(AT.all("all_reduce", 9, function="mean"), path=path)
+    begun = fit.broadcast(14, 0)
+    odd, usual = Doing([begun, reduce], callers=path[1:]), Doing([begun, fit.all("barrier", 16)])
+    found = verdict(SHOWN, one_odd(odd, usual, at=0))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD203", (0,), 9)
+    assert any("a library called the program back on rank 0 and not on ranks 1-2" in line for line in found.evidence)
+
+
 HOOKS = """\
 class Calibration(Hook):
     def after_step(self):
