@@ -100,10 +100,17 @@ class Search:
         self.traced = (left, right)
 
     def branch_points(
-        self, program: Program, before: HistoryStep, odd_next: HistoryStep, reference_next: HistoryStep
+        self,
+        program: Program,
+        before: HistoryStep,
+        odd_next: HistoryStep | None,
+        reference_next: HistoryStep,
+        ends: frozenset[int] = frozenset(),
     ) -> tuple[BranchPoint, ...]:
+        """`ends`: where the odd ranks came to, if they have no next step."""
         start = self._nodes(before) | self.graph.did(self._nodes(before))
-        left, right = self.graph.did(self._nodes(odd_next)), self.graph.did(self._nodes(reference_next))
+        left = self.graph.did(self._nodes(odd_next)) if odd_next is not None else ends
+        right = self.graph.did(self._nodes(reference_next))
         if not (start and left and right):
             return ()
         leads_left = self._back.leading_to(left, self.traced[0], self._callers)
@@ -197,7 +204,7 @@ class Search:
             self._idles(index),
         )
 
-    def _named(self, index: int, edge: Edge, odd_next: HistoryStep, reference_next: HistoryStep) -> Edge:
+    def _named(self, index: int, edge: Edge, odd_next: HistoryStep | None, reference_next: HistoryStep) -> Edge:
         """A loop over a generator continues inside it: the call sites tell whether this is another iteration or the
         end.
         """
@@ -206,7 +213,7 @@ class Search:
             return edge
         lines = range(loop.first, (loop.stmt.end_lineno or loop.first) + 1)
         inside = [
-            bool(s.site and s.site.file == loop.file and s.site.line in lines) for s in (odd_next, reference_next)
+            bool(s and s.site and s.site.file == loop.file and s.site.line in lines) for s in (odd_next, reference_next)
         ]
         if inside[0] == inside[1]:
             return edge

@@ -98,6 +98,33 @@ def twice_in_a_turn(facts: Facts, compared: Comparison, head: Site) -> bool:
     return any(edge.target in back for node in graph.done(nodes) for edge in graph.nodes[node].edges)
 
 
+def to_the_end(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
+    """The branch points by which the odd ranks' program can have come to its end after the last common step, where the
+    others went on to their next one."""
+    before, reference_next = (
+        _taken(facts, compared.before),
+        _by_user(facts, compared.reference, compared.reference_next),
+    )
+    if before is None or reference_next is None or not (before.site and reference_next.site):
+        return ()
+    frames_of = [frame for frame in before.path or (before.site,) if not facts.is_library(frame.file)]
+    graph = _graph(facts, tuple(dict.fromkeys(site.file for site in (before.site, reference_next.site, *frames_of))))
+    left, right = map(facts.histories.get, compared.pair)
+    if graph is None or left is None or right is None or not frames_of:
+        return ()
+    outermost = graph.at(frames_of[-1].file, frames_of[-1].line)
+    finish = frozenset(graph.functions[graph.home[node]].exit for node in outermost)
+    traced = _traced(graph, (_traced_sites(facts, left, right), _traced_sites(facts, right, left)))
+    # a loop with equally many turns everywhere has ended on no rank before the others
+    search = Search(
+        graph,
+        traced[0] | _rounds_for_all(facts, graph, reference_next),
+        traced[1],
+        functools.partial(decided_alike, facts),
+    )
+    return search.branch_points(facts.program, before, None, reference_next, finish)
+
+
 def ends(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
     """All possible branch points, those included which all ranks decide alike."""
     return _in_the_job(facts, compared, None, _Turns(None))

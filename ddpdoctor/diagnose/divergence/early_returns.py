@@ -1,16 +1,80 @@
-"""Where a function that ended early left the loop of its last recorded step: a `return`, or the loop itself."""
+"""Ranks that ended early, without an error: whom they left behind, and where they left the loop of their last step."""
 
 from __future__ import annotations
 
 import ast
+import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.diagnose.digest import histories
+from ddpdoctor.diagnose.digest.histories import HistoryDiff
+from ddpdoctor.diagnose.digest.sides import Comparison
+from ddpdoctor.diagnose.divergence import control_flow_diff, empty_checks
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
 from ddpdoctor.program.nodes import walk
+
+#: `if not rows`: of a name alone it is not known whether it is a collection
+_EMPTY = re.compile(r"if not [\w.]+$")
+
+
+@kept
+def left_behind(facts: Facts) -> tuple[RankSet, RankSet] | None:
+    """Ranks whose program or training function has ended without an error, and those that still need them; None if
+    there are none, or others are to blame."""
+    gone = RankSet.of(
+        rank.rank
+        for rank in facts.evidence.ranks
+        if (rank.exit is not None and rank.exit.status == 0) or facts.state(rank.rank).returned
+    )
+    own_failure = any(not failure.victim for failure in facts.failures)
+    lost = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
+    others = facts.waiting | lost
+    if not gone or not others or own_failure:
+        return None
+    culprits = RankSet.of(rank for rank in gone if rank in facts.graph.targets(facts.waiting)) or gone
+    return (culprits, others) if lost or facts.blockers == culprits or not facts.blockers else None
+
+
+@kept
+def own_stop(facts: Facts) -> Divergence | None:
+    """Ranks that have ended early because they decided to leave a loop in which the others go on; None if the source
+    shows something else, or nothing. One that had nothing to do in a turn, and returned, has not decided that."""
+    found = left_behind(facts)
+    compared = _compared(facts, *found) if found is not None and not facts.splits else None
+    points = control_flow_diff.to_the_end(facts, compared) if compared is not None else ()
+    if compared is None or not points or not all(_is_decision(facts, point) for point in points):
+        return None
+    return Divergence(Pattern.LEFT_LOOP, compared, unique=True, cap=Confidence.LIKELY, branch_points=points)
+
+
+def _compared(facts: Facts, gone: RankSet, others: RankSet) -> Comparison | None:
+    """Where the history of one that has ended stops, and what one of the others did next."""
+    for rank, other in itertools.product(gone, others):
+        mine, theirs = facts.histories.get(rank), facts.histories.get(other)
+        if mine is None or theirs is None:
+            continue
+        ours, their = histories.shared(mine, theirs)
+        if ours and len(their) > len(ours) and their[: len(ours)] == ours:
+            diff = HistoryDiff(ours[-1], (), their[len(ours) :], rejoined=False, behind=True)
+            return Comparison(gone, others, diff, (rank, other))
+    return None
+
+
+def _is_decision(facts: Facts, point: BranchPoint) -> bool:
+    if point.kind is not BranchKind.CONDITION or point.jump is None:
+        return False
+    program, site = facts.program, point.site
+    return not (empty_checks.asks_empty(program, site) or empty_checks.asks_none(program, site)) and not (
+        point.jump_text.startswith("return") and _EMPTY.match(point.text)
+    )
 
 
 def early_return(facts: Facts, rank: Rank) -> Site | None:

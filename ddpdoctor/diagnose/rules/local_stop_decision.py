@@ -36,7 +36,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import decisions, relative_position
+from ddpdoctor.diagnose.divergence import decisions, early_returns, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
@@ -48,7 +48,8 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    for divergence in divergences_of(facts, Cause.LOCAL_DECISION):
+    ended = early_returns.own_stop(facts)
+    for divergence in (*divergences_of(facts, Cause.LOCAL_DECISION), *([ended] if ended else [])):
         kinds = (BranchKind.CONDITION, BranchKind.RETURN)
         conditions = [point for point in divergence.branch_points if point.kind in kinds]
         yield _diagnosis(facts, divergence, conditions)

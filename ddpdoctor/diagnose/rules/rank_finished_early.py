@@ -30,7 +30,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RANK_FINISHED_EARLY
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
-from ddpdoctor.diagnose.divergence.early_returns import early_return, left_loop
+from ddpdoctor.diagnose.divergence.early_returns import early_return, left_behind, left_loop, own_stop
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.progress import EventKind
@@ -38,19 +38,9 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    gone = RankSet.of(
-        rank.rank
-        for rank in facts.evidence.ranks
-        if (rank.exit is not None and rank.exit.status == 0) or facts.state(rank.rank).returned
-    )
-    own_failure = any(not failure.victim for failure in facts.failures)
-    lost = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
-    left_behind = facts.waiting | lost
-    if not gone or not left_behind or own_failure:
-        return
-    culprits = RankSet.of(rank for rank in gone if rank in facts.graph.targets(facts.waiting)) or gone
-    if len(culprits) and (lost or facts.blockers == culprits or not facts.blockers):
-        yield _diagnosis(facts, culprits, left_behind)
+    found = left_behind(facts)
+    if found is not None and own_stop(facts) is None:
+        yield _diagnosis(facts, *found)
 
 
 def _diagnosis(facts: Facts, culprits: RankSet, left: RankSet) -> Diagnosis:

@@ -91,8 +91,11 @@ def _without_collectives(facts: Facts, rank: Rank, found: Strayed) -> Iterator[D
 def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Diagnosis:
     decided = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
     jump = divergence.place(decided[0]) if len(decided) == 1 else None
+    # one of several models may be meant to pause, so that what is wrong is the decision (DD206)
+    another = divergence.odd_next is not None and divergence.odd_next.kind is EventKind.BACKWARD
     sure = (
-        _counters_agree(facts, divergence, skipped)
+        not another
+        and _counters_agree(facts, divergence, skipped)
         and divergence.unique
         and jump is not None
         and len(divergence.branch_points) == 1

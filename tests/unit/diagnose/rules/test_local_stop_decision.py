@@ -254,3 +254,40 @@ def test_a_rank_that_is_still_in_the_loop_has_not_left_it() -> None:
     found = verdict(KEEPS, one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD206", (1,))
     assert "went to all_gather_object alone" in found.summary
+
+
+STOPPED = """\
+def fit(model, rows):
+    for epoch in range(60):
+        for part in cut(rows):
+            model(part).sum().backward()
+            optimizer.step()
+        {test}
+            {jump}
+
+def main():
+    fit(model, rows)
+    print("done")
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "jump", "code"),
+    [
+        pytest.param("if stopper.is_over(validate()):", "break", "DD206", id="break"),
+        pytest.param("if stopper.is_over(validate()):", "return", "DD206", id="return"),
+        pytest.param("if not rows:", "return", "DD252", id="nothing to do"),
+        pytest.param("if next_part is None:", "break", "DD252", id="no more data"),
+        pytest.param("for _ in rows:", "validate()", "DD252", id="nothing leaves the loop"),
+    ],
+)
+def test_a_rank_that_left_the_loop_and_came_to_the_end_of_its_program(test: str, jump: str, code: str) -> None:
+    fit = At(function="fit")
+    outer = (At(function="main").line(10), At(function="<module>").line(13))
+    step = [replace(act, path=(act.site, *outer)) for act in (fit.forward(4), fit.backward(4), fit.update(5))]
+    usual, gone = Doing([*step * 4, *step[:2]], callers=outer), Doing(step * 4, blocked=False, exit_status=0)
+    found = verdict(STOPPED.format(test=test, jump=jump), one_odd(gone, usual))
+    assert (found.code, found.culprits.members) == (code, (1,))
+    assert code != "DD206" or found.locations[0].line == 7
