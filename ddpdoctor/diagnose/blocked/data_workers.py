@@ -1,4 +1,4 @@
-"""A rank's DataLoader workers: which of them are blocked in the dataset's code, and how."""
+"""A rank's DataLoader workers: which of them are in the dataset's code, blocked or at work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ddpdoctor.model.torch_internals import Meaning
 
 
 @dataclass(frozen=True, slots=True)
-class StuckWorker:
-    """A data worker that is blocked in the dataset's code."""
+class WorkerInDataset:
+    """A data worker that is in the dataset's code."""
 
     pid: int
     #: the user's line, or that of a library if the dataset is a library's
@@ -35,21 +35,34 @@ class StuckWorker:
         return f"{PurePath(self.site.file).name}:{self.site.line}"
 
 
-def stuck_workers(facts: Facts, rank: Rank) -> tuple[StuckWorker, ...]:
-    """Workers in the dataset's code, if the rank's main thread waits for its DataLoader."""
+def stuck_workers(facts: Facts, rank: Rank) -> tuple[WorkerInDataset, ...]:
+    """Workers that are blocked in the dataset's code, if the rank's main thread waits for its DataLoader."""
+    return _workers(facts, rank, moving=False)
+
+
+def busy_workers(facts: Facts, rank: Rank) -> tuple[WorkerInDataset, ...]:
+    """Workers that are at work in the dataset's code, if the rank's main thread waits for its DataLoader."""
+    return _workers(facts, rank, moving=True)
+
+
+def _workers(facts: Facts, rank: Rank, *, moving: bool) -> tuple[WorkerInDataset, ...]:
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
     if main is None or not frames.are_in(main.frames, Meaning.LOADS):
         return ()
-    return tuple(worker for child in seen.children if (worker := _stuck(child, facts)))
+    children = (child for child in seen.children if _moves(child) is moving)
+    return tuple(worker for child in children if (worker := _in_dataset(child, facts)))
 
 
-def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
-    thread = _main(child)
-    moves = child.motion is not None and (
+def _moves(child: Child) -> bool:
+    return child.motion is not None and (
         uses_processor(child.process, child.motion) or child.motion.lines_moved is Observed.YES
     )
-    if thread is None or moves or not frames.are_in(thread.frames, Meaning.WORKS_FOR_LOADER):
+
+
+def _in_dataset(child: Child, facts: Facts) -> WorkerInDataset | None:
+    thread = _main(child)
+    if thread is None or not frames.are_in(thread.frames, Meaning.WORKS_FOR_LOADER):
         return None
     inside = []
     for frame in thread.frames:
@@ -64,7 +77,7 @@ def _stuck(child: Child, facts: Facts) -> StuckWorker | None:
     wchan = _wchan(child, thread)
     locks = wchan.startswith("futex") and not any("sleep" in f.function or _is_notified(f) for f in inside)
     blocked = blocked_syscall_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
-    return StuckWorker(child.worker.pid, own[0], wchan, locks, blocked)
+    return WorkerInDataset(child.worker.pid, own[0], wchan, locks, blocked)
 
 
 def _is_notified(frame: Site) -> bool:

@@ -125,8 +125,7 @@ def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
 
 def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
     """The forward that one side repeated where the other updated its weights, and both sides."""
-    before = divergence.diff.before
-    if before is None or before.kind is not EventKind.BACKWARD:
+    if not _after_backward(facts, divergence) or divergence.pattern not in (Pattern.UNCLEAR, Pattern.LEFT_LOOP):
         return None
     if any(
         point.kind is BranchKind.CONDITION and not _in_generator(facts, point) for point in divergence.branch_points
@@ -135,12 +134,36 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
         rest = divergence.reference if ranks == divergence.odd else divergence.odd
-        updates = less is not None and less.kind is EventKind.OPTIMIZER_STEP
-        if more is None or more.kind not in _FORWARDS or not updates:
+        if more is None or more.kind not in _FORWARDS or less is None or not _updates(facts, less, rest):
             continue
         if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
             return more, ranks, rest
     return None
+
+
+def _after_backward(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the last common step is a backward, or a collective that its hooks made (FSDP's)."""
+    before, history = divergence.diff.before, facts.histories.get(divergence.compared.pair[0])
+    if before is None or history is None:
+        return False
+    return before.kind is EventKind.BACKWARD or any(
+        step.kind is EventKind.BACKWARD and step.site == before.site for step in history.steps
+    )
+
+
+def _updates(facts: Facts, step: HistoryStep, ranks: RankSet) -> bool:
+    """Whether the step is an update of the weights, or came before one each time (the norm of sharded gradients)."""
+    if step.kind is EventKind.OPTIMIZER_STEP:
+        return True
+    history = facts.histories.get(ranks.members[0])
+    steps = history.steps if history else ()
+    after = [
+        next((later.kind for later in steps[n:] if later.kind in (*_ROUND, *_FORWARDS)), None)
+        for n, one in enumerate(steps)
+        if one == step
+    ]
+    # nothing comes after the last one, in which the rank is
+    return len(after) > 1 and set(after[:-1]) == {EventKind.OPTIMIZER_STEP}
 
 
 def _in_generator(facts: Facts, point: BranchPoint) -> bool:

@@ -125,7 +125,7 @@ class Search:
             stays = index in right or (index in start and _in_one_statement(before, reference_next, start & right))
             if not stays and not any(edge.target in calmly for edge in edges):
                 continue  # only an exception leads to the reference ranks' step, so it made the ranks diverge
-            for edge in self._parting_edges(index, edges, leads_left, leads_right):
+            for edge in self._parting_edges(index, edges, leads_left, leads_right, calls=index in right):
                 point = self._branch_point(
                     program, index, self._named(index, edge, odd_next, reference_next), leads_left
                 )
@@ -182,12 +182,15 @@ class Search:
                     todo.append(edge.target)
         return found
 
-    def _parting_edges(self, index: int, edges: list[Edge], left: frozenset[int], right: frozenset[int]) -> list[Edge]:
-        """Edges that the odd ranks can have taken, and from which no path leads to the reference ranks' step."""
-        # calls and returns are not choices of the program
-        chosen = [
-            edge for edge in edges if edge.kind is not EdgeKind.ON or isinstance(self.graph.nodes[index].stmt, LOOPS)
-        ]
+    def _parting_edges(
+        self, index: int, edges: list[Edge], left: frozenset[int], right: frozenset[int], *, calls: bool
+    ) -> list[Edge]:
+        """Edges that the odd ranks can have taken, and from which no path leads to the reference ranks' step. `calls`:
+        whether the statement itself makes that step."""
+        # calls and returns are not choices of the program, but whether a part of an expression is evaluated is one
+        optional = self.graph.short_circuits(index) and (calls or index in self.graph.seen_after)
+        chooses = optional or isinstance(self.graph.nodes[index].stmt, LOOPS)
+        chosen = [edge for edge in edges if edge.kind is not EdgeKind.ON or chooses]
         return [edge for edge in chosen if edge.target in left and edge.target not in right]
 
     def _branch_point(self, program: Program, index: int, edge: Edge, leads: frozenset[int]) -> BranchPoint:

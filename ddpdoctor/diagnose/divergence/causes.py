@@ -138,13 +138,14 @@ def _perhaps_caught(facts: Facts, divergence: Divergence) -> bool:
 
 def _ran_out(facts: Facts, divergence: Divergence) -> bool:
     if divergence.pattern is Pattern.LEFT_LOOP:
-        return batch_counts.only_ended(divergence) and not _perhaps_caught(facts, divergence)
+        ended = batch_counts.only_ended(divergence) and not _perhaps_caught(facts, divergence)
+        return ended and not _microbatches(facts, divergence)
     ended = divergence.pattern is Pattern.ENDED_EARLY
     return ended and divergence.odd_site is not None and batch_counts.fewer_batches(facts, divergence)
 
 
 def _microbatches(facts: Facts, divergence: Divergence) -> bool:
-    return divergence.pattern is Pattern.UNCLEAR and batch_counts.more_microbatches(facts, divergence) is not None
+    return batch_counts.more_microbatches(facts, divergence) is not None
 
 
 def _skipped(_: Facts, divergence: Divergence) -> bool:

@@ -143,6 +143,10 @@ class FlowGraph:
             n for n, node in enumerate(self.nodes) if statements.issues(node.stmt, self._modules[node.file])
         )
 
+    def short_circuits(self, index: int) -> bool:
+        """Whether the statement may leave out a call that stands in it."""
+        return statements.short_circuits(self.nodes[index].stmt)
+
     def goes_round(self, index: int, target: int) -> bool:
         """Whether the edge leads from inside a loop back to its head."""
         node, head = self.nodes[index], self.nodes[target]
@@ -262,6 +266,9 @@ class FlowGraph:
             return
         if called.yields or isinstance(node.stmt, (ast.For, ast.AsyncFor)):
             return  # a generator does not run when it is called; an iterator is created before the loop's iterations
+        if known.may_be_left_out(node, called):
+            self._join_one(index, called, always=False)
+            return
         # each call returns to where the next one begins
         for number, called in enumerate(calls):
             after = self._aside(index, -1)

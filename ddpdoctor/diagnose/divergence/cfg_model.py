@@ -85,16 +85,24 @@ class KnownFunctions:
 
     def calls(self, node: Node) -> list[FunctionNodes]:
         """The known functions that the statement calls, in order; one, if it is not certain that it calls several."""
+        found = self._always_called(node)
+        if len(found) > 1 and not any(called.yields for called in found):
+            return found
+        first = self.called_by(node)
+        return [first] if first else []
+
+    def may_be_left_out(self, node: Node, called: FunctionNodes) -> bool:
+        """Whether the function is called only if what the statement evaluates before lets it."""
+        return statements.short_circuits(node.stmt) and called not in self._always_called(node)
+
+    def _always_called(self, node: Node) -> list[FunctionNodes]:
         found = []
         for call in statements.calls_in_order(node.stmt):
             alone = ast.Expr(ast.Call(statements.without_calls(call.func), [], []))
             called = self.called_by(Node(node.file, node.function, alone, node.first, node.last, node.owner))
             if called is not None:
                 found.append(called)
-        if len(found) > 1 and not any(called.yields for called in found):
-            return found
-        first = self.called_by(node)
-        return [first] if first else []
+        return found
 
     def _method(self, node: Node) -> FunctionNodes | None:
         if node.owner:

@@ -198,7 +198,9 @@ def _never(_: Site) -> bool:
 def _traced(graph: FlowGraph, sides: tuple[set[Site], set[Site]]) -> list[frozenset[int]]:
     """The statements that leave a trace of each side: those at its places, and calls that always leave one."""
     own = graph.collectives()
-    return [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in sides]
+    every = [own.union(*(graph.done(graph.at(site.file, site.line)) for site in side)) for side in sides]
+    # what is called only if what stands before it lets it may be passed without a trace
+    return [frozenset(node for node in one if not graph.short_circuits(node)) for one in every]
 
 
 def against_itself(
@@ -281,6 +283,8 @@ def _sentence(point: BranchPoint, odd: str, reference: str) -> str:
         return f"{odd} raised what `{point.text}` at {where} catches; {reference} did not"
     if point.kind is BranchKind.CALLBACK:
         return f"in `{point.text}` at {where} a library called the program back on {odd} and not on {reference}"
+    if point.kind is BranchKind.CONDITION and point.taken is EdgeKind.ON:
+        return f"{odd} left out the call in `{point.text}` at {where}, which {reference} made"
     if point.kind is BranchKind.RETURN:
         return f"`{point.text}` at {where} returned on {odd}, whose data had not ended; {reference} went on in it"
     if point.kind in (BranchKind.COUNT, BranchKind.DATA):

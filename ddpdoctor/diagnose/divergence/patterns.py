@@ -16,6 +16,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff, library_loops, libr
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.habits import left_out, left_own_way, left_partners
 from ddpdoctor.diagnose.divergence.loop_turns import is_a_turn_behind
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
@@ -179,6 +180,9 @@ def _by_habit(facts: Facts, split: HistorySplit, cap: Confidence) -> Divergence 
 
 def _with_branch_points(facts: Facts, divergence: Divergence) -> Divergence:
     divergence = _passed_by_turns(facts, divergence)
+    if divergence.pattern is Pattern.EXTRA_CALL and _raised_past_a_call_of_most(facts, divergence.compared):
+        mirrored = divergence.compared.mirrored()
+        divergence = dataclasses.replace(divergence, pattern=Pattern.SKIPPED, compared=mirrored, branch_points=())
     points = _points(facts, divergence)
     if divergence.pattern is Pattern.SKIPPED and points and all(_broken_off(facts, divergence, one) for one in points):
         divergence = dataclasses.replace(divergence, pattern=Pattern.LEFT_LOOP)
@@ -231,7 +235,10 @@ def _points(facts: Facts, divergence: Divergence) -> tuple[BranchPoint, ...]:
         return divergence.branch_points
     if divergence.pattern is Pattern.SKIPPED and (caught := _caught_past(facts, divergence.compared)):
         return caught
-    return control_flow_diff.branch_points(facts, divergence.compared) or _around_call(facts, divergence)
+    found = control_flow_diff.branch_points(facts, divergence.compared)
+    if not found and divergence.pattern is Pattern.SKIPPED:
+        return caught_around(facts, divergence.compared)
+    return found or _around_call(facts, divergence)
 
 
 def _caught_past(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]:
@@ -274,7 +281,25 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     for seen in (compared, compared.mirrored()):
         if not _merely_behind(facts, seen) and (points := library_loops.left_behind(facts, seen)):
             return Divergence(Pattern.LEFT_LOOP, seen, split.unique, weaker(cap, Confidence.LIKELY), points)
+    if (first := _at_collectives(compared)) is not None and _dispatched(facts, first, *_nexts(first)):
+        return Divergence(Pattern.ORDER, first, split.unique, cap)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
+
+
+def _at_collectives(compared: Comparison) -> Comparison | None:
+    """The same from the first collective of each side on, where other steps come before them; None if none does."""
+    left, right = (_from_collective(side) for side in (compared.diff.left, compared.diff.right))
+    if not left or not right or (left, right) == (compared.diff.left, compared.diff.right):
+        return None
+    return dataclasses.replace(compared, diff=dataclasses.replace(compared.diff, left=left, right=right))
+
+
+def _from_collective(steps: tuple[HistoryStep, ...]) -> tuple[HistoryStep, ...]:
+    return tuple(itertools.dropwhile(lambda step: not step.collective, steps))
+
+
+def _nexts(compared: Comparison) -> tuple[HistoryStep, HistoryStep]:
+    return compared.diff.left[0], compared.diff.right[0]
 
 
 def _once_more(facts: Facts, compared: Comparison) -> bool:
@@ -363,6 +388,8 @@ def _round_pattern(
         return Pattern.ENDED_EARLY
     if _unsynchronised(odd_next, reference_next):
         return Pattern.NO_SYNC
+    if _short_circuited(facts, compared):
+        return Pattern.LEFT_LOOP
     in_round = before is not None and before.kind in (EventKind.NEXT, EventKind.FORWARD, EventKind.CALL)
     if reference_next.kind is EventKind.BACKWARD and in_round and _goes_on(facts, compared, odd_next):
         return Pattern.SKIPPED
@@ -370,6 +397,15 @@ def _round_pattern(
         elsewhere = odd_next.kind not in _FORWARDS and _goes_on(facts, compared, odd_next)
         return Pattern.SKIPPED if elsewhere else None
     return None
+
+
+def _short_circuited(facts: Facts, compared: Comparison) -> bool:
+    """Whether the odd ranks left out a call that stands behind an `or` or `and`, and nothing else can have led them
+    on."""
+    if compared.reference_next is None or compared.reference_next.kind is not EventKind.CALL:
+        return False
+    points = control_flow_diff.branch_points(facts, compared)
+    return bool(points) and all(one.kind is BranchKind.CONDITION and one.taken is EdgeKind.ON for one in points)
 
 
 def _unsynchronised(odd_next: HistoryStep, reference_next: HistoryStep) -> bool:
@@ -438,6 +474,18 @@ def _raised_past(facts: Facts, compared: Comparison, odd_next: HistoryStep, refe
         return False
     points = control_flow_diff.branch_points(facts, compared)
     return bool(points) and all(point.kind is BranchKind.EXCEPTION for point in points)
+
+
+def _raised_past_a_call_of_most(facts: Facts, compared: Comparison) -> bool:
+    """Whether most ranks made the call, and only an exception leads the others past it: by the ways through the source,
+    or, where these are not connected, since nothing but a handler lies between."""
+    other = compared.mirrored()
+    mine, theirs = other.odd_next, other.reference_next
+    if len(other.odd) >= len(other.reference) or mine is None or theirs is None:
+        return False
+    if control_flow_diff.branch_points(facts, other):
+        return _raised_past(facts, other, mine, theirs)
+    return mine.kind in _NEW_ROUND and made_by(facts, theirs, other.odd) and bool(caught_around(facts, other))
 
 
 def _left_out_backward(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

@@ -89,6 +89,21 @@ def calls_in_order(stmt: ast.AST | None) -> list[ast.Call]:
     return found
 
 
+def short_circuits(stmt: ast.AST | None) -> bool:
+    """Whether the statement calls something only if what it evaluates before lets it: `here() or there()`."""
+    parts = [part for one in (head(stmt) if stmt else ()) for node in walk(one) for part in _optional(node)]
+    return any(isinstance(node, ast.Call) for part in parts for node in walk(part))
+
+
+def _optional(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.BoolOp(values=values):
+            return values[1:]
+        case ast.IfExp(body=body, orelse=orelse):
+            return [body, orelse]
+    return []
+
+
 def without_calls(called: ast.expr) -> ast.expr:
     """What is called, without the calls that give the object whose method it is: `batch(n).to` is a method `to`."""
     if not isinstance(called, ast.Attribute):

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.blocked.data_workers import WorkerInDataset, stuck_workers
 from ddpdoctor.diagnose.blocked.syscall import waits_on
 from ddpdoctor.diagnose.codes import DATA_WORKER_STUCK
 from ddpdoctor.diagnose.diagnosis import diagnosis
@@ -43,7 +43,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
             yield _diagnosis(facts, RankSet.of([rank]), workers[0].site_text(), workers)
 
 
-def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWorker]) -> Diagnosis:
+def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[WorkerInDataset]) -> Diagnosis:
     rank = culprit.members[0]
     waiting = facts.waiting - culprit
     pids = ", ".join(str(worker.pid) for worker in workers)
@@ -68,13 +68,13 @@ def _diagnosis(facts: Facts, culprit: RankSet, where: str, workers: list[StuckWo
     )
 
 
-def _evidence(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
+def _evidence(facts: Facts, rank: Rank, worker: WorkerInDataset) -> str:
     what = waits_on(facts, worker.blocked)
     asleep = f"inside {what}" if what else f"asleep in {worker.wchan or 'the kernel'}"
     return f"worker {worker.pid} of rank {rank}: {worker.site_text()}, {asleep}"
 
 
-def _reads(facts: Facts, worker: StuckWorker) -> str:
+def _reads(facts: Facts, worker: WorkerInDataset) -> str:
     """What the worker waits on, as a clause; "" if the kernel does not show it."""
     what = waits_on(facts, worker.blocked)
     return f" It is inside {what}." if what else ""

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, lock_statements, locks
-from ddpdoctor.diagnose.blocked.data_workers import StuckWorker, stuck_workers
+from ddpdoctor.diagnose.blocked.data_workers import WorkerInDataset, stuck_workers
 from ddpdoctor.diagnose.codes import FORK_LOCK_IN_WORKER
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
@@ -46,7 +46,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
             yield _diagnosis(facts, RankSet.of([rank]), workers)
 
 
-def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Diagnosis:
+def _diagnosis(facts: Facts, culprit: RankSet, workers: list[WorkerInDataset]) -> Diagnosis:
     rank = culprit.members[0]
     waiting = facts.waiting - culprit
     first = workers[0]
@@ -74,12 +74,12 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[StuckWorker]) -> Di
     )
 
 
-def _lock(facts: Facts, worker: StuckWorker) -> str:
+def _lock(facts: Facts, worker: WorkerInDataset) -> str:
     taken = lock_statements.lock_taken(facts.program, worker.site)
     return f"the lock `{taken}`" if taken else "a lock"
 
 
-def _owner(facts: Facts, rank: Rank, worker: StuckWorker) -> str:
+def _owner(facts: Facts, rank: Rank, worker: WorkerInDataset) -> str:
     """The thread of the rank that held the lock when the worker was forked, as far as stacks and kernel show."""
     seen = facts.rank(rank)
     mutex = next((h for h in worker.blocked.holders if h.pid == seen.worker.pid and h.thread), None)

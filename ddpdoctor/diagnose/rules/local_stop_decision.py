@@ -39,6 +39,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, early_returns, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
 from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_start
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
@@ -59,7 +60,9 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     left = divergence.pattern is Pattern.LEFT_LOOP
     # `while batch is not None` tests for the end of the data: that is DD201
     ended = any(asks_none(facts.program, point.site) for point in conditions)
-    sure = left and len(divergence.branch_points) == 1 and divergence.unique and not ended
+    # that a part of an expression was not evaluated leaves no trace of its own
+    passed = any(point.taken is EdgeKind.ON for point in conditions)
+    sure = left and len(divergence.branch_points) == 1 and divergence.unique and not (ended or passed)
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     first = divergence.place(conditions[-1])
     start = counter_start(facts, conditions[-1].site)

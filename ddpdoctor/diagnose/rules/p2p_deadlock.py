@@ -111,6 +111,8 @@ class _Unmatched:
     #: how often each side has issued its part, including the one in progress
     ours: int
     theirs: int
+    #: since both were in a collective last
+    lately: bool = False
 
 
 def _unmatched(facts: Facts, wait: Wait) -> _Unmatched | None:
@@ -119,12 +121,15 @@ def _unmatched(facts: Facts, wait: Wait) -> _Unmatched | None:
     if peer is None or other is None or other.kind in (Kind.SEND, Kind.RECV) or wait.rank not in facts.graph.stuck:
         return None
     ours, theirs = _issued(facts, wait.rank, peer), _issued(facts, peer, wait.rank)
+    lately = ours is None or theirs is None
+    if lately and other.group is not None and wait.rank in other.group.members:
+        ours, theirs = _issued_lately(facts, wait.rank, peer, 0), _issued_lately(facts, peer, wait.rank, 1)
     if ours is None or theirs is None:
         return None
     counterpart = Kind.SEND if wait.kind is Kind.RECV else Kind.RECV
     if not 0 < theirs[counterpart] < ours[wait.kind]:
         return None  # a peer that has never taken part may be in another part of the program for any reason
-    return _Unmatched(peer, ours[wait.kind], theirs[counterpart])
+    return _Unmatched(peer, ours[wait.kind], theirs[counterpart], lately)
 
 
 def _issued(facts: Facts, rank: Rank, peer: Rank) -> Counter[Kind] | None:
@@ -136,6 +141,24 @@ def _issued(facts: Facts, rank: Rank, peer: Rank) -> Counter[Kind] | None:
     if any(call.kind is Kind.RECV and call.peer is None for call in calls):
         return None  # from any source: the sender is not known
     return Counter(call.kind for call in calls if call.peer == peer)
+
+
+def _issued_lately(facts: Facts, rank: Rank, peer: Rank, later: int) -> Counter[Kind] | None:
+    """The same since the last collective of both, `later` ones of them left out; None where the history does not reach
+    so far."""
+    seen = facts.evidence.rank(rank)
+    calls = [event.call for event in (seen.page.events if seen and seen.page else ()) if event.call]
+    found: Counter[Kind] = Counter()
+    for call in reversed(calls):
+        if call.kind is Kind.RECV and call.peer is None:
+            return None
+        if call.kind in COLLECTIVE and call.group is not None and {rank, peer} <= set(call.group.members):
+            later -= 1
+            if later < 0:
+                return found
+        elif call.peer == peer:
+            found[call.kind] += 1
+    return None
 
 
 def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
@@ -151,7 +174,8 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
         culprits=culprits,
         summary=(
             f"rank {wait.rank} {what} for the {_nth(found.ours)} time {'from' if what == 'receives' else 'to'} rank "
-            f"{found.peer}, which has {answer} {found.theirs} time{'' if found.theirs == 1 else 's'} and is in "
+            f"{found.peer}{' since their last collective' if found.lately else ''}, which has {answer} {found.theirs} "
+            f"time{'' if found.theirs == 1 else 's'} and is in "
             f"{wording.waiting(facts, RankSet.of([found.peer]))}"
         ),
         why=(
@@ -159,11 +183,12 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
             f"of this one: the two do not agree on how often they {'exchange' if skipped else 'meet'}."
         ),
         fix=(
-            f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on the "
-            "number of micro-batches before, and skip on neither side alone."
+            f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on their "
+            "number before, and skip on neither side alone."
         ),
         locations=(*facts.locations_of(culprits), *facts.locations_of(pair - culprits)),
         evidence=(
+            *(["counted since the last collective of both: the histories have lost what was before"] * found.lately),
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
         ),

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked.compiling import compiling
+from ddpdoctor.diagnose.blocked.data_workers import busy_workers
 from ddpdoctor.diagnose.blocked.saving import saving_at
 from ddpdoctor.diagnose.codes import SLOW_HOST_WORK
 from ddpdoctor.diagnose.diagnosis import diagnosis
@@ -56,13 +57,17 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
     asleep = all(facts.state(rank).naps for rank in workers)
     does = wording.verb(workers, "sleeps", "sleep") if asleep else wording.verb(workers, "works", "work")
     busy = "asleep for a fixed time" if asleep else "busy"
+    loading = [(rank, worker) for rank in workers for worker in busy_workers(facts, rank)[:1]]
+    still = f"still {does}{function}{where}"
+    if loading and len(workers) == 1:
+        still = f"waits for its data worker {loading[0][1].pid}, which works at {loading[0][1].site_text()},"
     return diagnosis(
         SLOW_HOST_WORK,
         facts.waiting,
         confidence=Confidence.LIKELY,
         culprits=workers,
         summary=(
-            f"{who} still {does}{function}{where} while "
+            f"{who} {still} while "
             f"{wording.ranks(facts.waiting)} {wording.verb(facts.waiting, 'waits', 'wait')} in "
             f"{wording.waiting(facts, facts.waiting)}"
         ),
@@ -75,7 +80,11 @@ def _diagnosis(facts: Facts, workers: RankSet) -> Diagnosis:
             "Do this work before the job starts, store its result, or split it over the ranks; if it must stay, give "
             "init_process_group a longer timeout."
         ),
-        locations=(*facts.locations_of(workers), *facts.locations_of(facts.waiting)),
+        locations=(
+            *(facts.location([rank], one.site) for rank, one in loading if not facts.is_library(one.site.file)),
+            *facts.locations_of(workers),
+            *facts.locations_of(facts.waiting),
+        ),
         evidence=tuple(line for rank in workers for line in _evidence(facts, rank)),
     )
 

@@ -96,3 +96,38 @@ def test_hooks_that_one_loop_calls(known: bool) -> None:
     found = examine(job([usual, odd, usual], code={AT.file: HOOKS})).diagnoses[0]
     assert (found.code == "DD213") is known
     assert not known or found.culprits.members == (1,)
+
+
+MEASURES = """\
+def score(loaders):
+    for name, loader in sorted(loaders.items(), key=size):
+        scores[name] = measures[name](loader)
+
+
+def accuracy(loader):
+    for batch in loader:
+        model(batch)
+    dist.all_reduce(right)
+
+
+def error(loader):
+    for batch in loader:
+        model(batch)
+    dist.all_gather(errors, worst)
+"""
+
+
+def test_a_table_of_functions_that_go_over_loaders_of_their_own() -> None:
+    """The first steps that differ are batches, and what is in another order are the collectives after them."""
+    way = (AT.line(3, "score"),)
+    accuracy = [
+        *[replace(act, path=(act.site, *way)) for act in (AT.next(7), AT.forward(8)) * 3],
+        replace(AT.all("all_reduce", 9, function="accuracy"), path=(AT.line(9, "accuracy"), *way)),
+    ]
+    error = [
+        *[replace(act, path=(act.site, *way)) for act in (AT.next(13), AT.forward(14)) * 3],
+        replace(AT.all("all_gather", 15, function="error"), path=(AT.line(15, "error"), *way)),
+    ]
+    usual, odd = Doing([*accuracy, *error, *accuracy], callers=way), Doing([*accuracy, *error, *error], callers=way)
+    found = verdict(MEASURES, one_odd(odd, usual))
+    assert (found.code, found.culprits.members) == ("DD213", (1,))

@@ -291,3 +291,35 @@ def test_a_rank_that_left_the_loop_and_came_to_the_end_of_its_program(test: str,
     found = verdict(STOPPED.format(test=test, jump=jump), one_odd(gone, usual))
     assert (found.code, found.culprits.members) == (code, (1,))
     assert code != "DD206" or found.locations[0].line == 7
+
+
+SHORT = """\
+def anywhere(self):
+    if self.here():
+        self.set()
+    return self.here() or self.check()
+
+def check(self):
+    dist.all_reduce(self.flag)
+    return self.flag.item()
+
+def run(self):
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+        if self.anywhere():
+            break
+    dist.all_gather(scores, score)
+"""
+
+
+def test_a_call_behind_an_or_that_one_rank_did_not_come_to() -> None:
+    run = At(function="run")
+    path = (AT.line(7, "check"), AT.line(4, "anywhere"), run.line(14))
+    check = replace(AT.all("all_reduce", 7, function="check"), path=path)
+    step = [run.next(11), run.forward(12), run.backward(12), run.update(13)]
+    usual = Doing([*step, check, *step, check], callers=path[1:])
+    left = Doing([*step, check, *step, run.all("all_gather", 16)])
+    found = verdict(SHORT, one_odd(left, usual))
+    assert (found.code, found.confidence, found.culprits.members) == ("DD206", Confidence.LIKELY, (1,))
+    assert found.locations[0].line == 4

@@ -199,3 +199,12 @@ def test_both_sides_of_one_message_prove_nothing(tags: tuple[int, int]) -> None:
     report = examine(job([Doing([_tagged(sent(1), tags[0])]), Doing([_tagged(AT.recv(4, 0), tags[1])])]))
     assert report.deadlock is not Deadlock.PROVEN
     assert "DD218" not in [found.code for found in report.diagnoses]
+
+
+def test_of_histories_that_have_lost_their_beginning_the_last_round_is_counted() -> None:
+    both, meet = [sent(1), AT.recv(5, 1)], AT.all("all_reduce", 12)
+    usual = Doing([meet, meet, *both, *both, meet])
+    own = [sent(0), AT.recv(5, 0), sent(2), AT.recv(5, 2)]
+    found = examine(job([usual, Doing([meet, meet, *own, *own, AT.recv(5, 0)]), usual], lost=1)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD218", (1,))
+    assert "for the 3rd time from rank 0 since their last collective, which has sent 2 times" in found.summary

@@ -78,3 +78,29 @@ def test_a_condition_in_the_loop_itself_is_another_cause() -> None:
     usual, fewer = Doing([*_step(2, 8), *_step(3, 8)[:-2]]), Doing([*_step(2, 8), *_step(2, 8)])
     report = examine(job([usual, fewer, usual], code={AT.file: leaves + SPLIT}))
     assert "DD202" not in [one.code for one in report.diagnoses]
+
+
+SHARDED = """\
+def train_batch(batch):
+    for part in passes(batch):
+        loss = model(part).sum()
+        loss.backward()
+    norm = clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+for batch in loader:
+    train_batch(batch)
+"""
+
+
+def test_the_norm_of_sharded_gradients_comes_before_the_update() -> None:
+    at = At(function="train_batch")
+
+    def step(parts: int) -> list[Act]:
+        gathers, scatters = at.all("all_gather_into_tensor", 3), at.all("reduce_scatter_tensor", 4)
+        acts = [act for _ in range(parts) for act in (at.forward(3), gathers, at.backward(4), scatters)]
+        return [AT.next(8), *acts, at.all("all_reduce", 5), at.update(6)]
+
+    usual, more = Doing([*step(2), *step(2)[:-1]]), Doing([*step(2), *step(3)[:-4]])
+    found = examine(job([usual, more, usual], code={AT.file: SHARDED})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (1,), 2)
