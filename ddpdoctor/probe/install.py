@@ -27,7 +27,7 @@ from . import (
     worker_exits,
 )
 from .blocking_waits import patch_waits
-from .operations import C10D, NATIVE, NATIVE_NAMES
+from .operations import C10D, METHODS, NATIVE, NATIVE_NAMES
 from .transparent_hooks import drop_frame, impersonate, replace_in_torch, skip_module_in_dynamo
 from .writer import CALL_KIND, Operation
 
@@ -90,6 +90,10 @@ def _patch_c10d() -> None:
     hooks.append((c10d.init_process_group, _init_process_group(c10d.init_process_group)))
     hooks.append((c10d.destroy_process_group, _destroy(c10d.destroy_process_group)))
     replace_in_torch(hooks)
+    for name, parameters in METHODS.items():
+        method = getattr(native.ProcessGroup, name, None)
+        if method is not None:
+            setattr(native.ProcessGroup, name, calls.wrap(method, C10D[name], parameters))
 
 
 def _default_timeout() -> timedelta | None:

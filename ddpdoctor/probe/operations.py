@@ -59,6 +59,10 @@ C10D = {
     "recv_object_list": Spec("recv", "recv_object_list", "", _SRC),
 }
 
+#: methods of ProcessGroup that frameworks call themselves (Lightning, around what one rank prepares), and their
+#: parameters
+METHODS = {"monitored_barrier": ("group", "timeout", "wait_all_ranks")}
+
 #: C++ functions that DDP calls through torch.distributed by name, and their parameters, which have no signature
 NATIVE_NAMES = ("process_group", "tensors", "buffer_size", "authoritative_rank")
 NATIVE = {

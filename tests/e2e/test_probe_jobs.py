@@ -161,6 +161,7 @@ def assert_spoken(both: dict[int, Page]) -> None:
     # irecv from any source, then one from rank 0 in a batch
     assert [(call.peer, call.tag) for call in find(1, "irecv")] == [(None, 0), (0, 0)]
     pair = next(call for call in find(0, "all_reduce") if call.numel == 10)
+    assert [call.group for call in find(0, "monitored_barrier")] == [pair.group]
     assert pair.asynchronous
     assert pair.group is not None
     assert pair.group.members == (0, 1)

@@ -59,8 +59,9 @@ def child_of(facts: Facts, rank: Rank, holder: Holder) -> Child | None:
     return next((child for child in facts.rank(rank).children if child.worker.pid == holder.pid), None)
 
 
-def peers(facts: Facts, descriptor: Descriptor, holders: Iterable[Holder]) -> RankSet:
-    """Ranks of the job at the other end of a socket, from the processes found there or from the two addresses."""
+def peers(facts: Facts, descriptor: Descriptor, holders: Iterable[Holder], *, by_children: bool = True) -> RankSet:
+    """Ranks of the job at the other end of a socket, from the processes found there or from the two addresses;
+    `by_children`: also those of which a child has such an address."""
     found = ranks_among(facts, holders)
     parts = descriptor.target.split()
     if not descriptor.local or len(parts) < 2:
@@ -68,7 +69,7 @@ def peers(facts: Facts, descriptor: Descriptor, holders: Iterable[Holder]) -> Ra
     ends = [
         seen.rank
         for seen in facts.evidence.ranks
-        for process in (seen.process, *(child.process for child in seen.children))
+        for process in (seen.process, *(child.process for child in seen.children if by_children))
         for other in (process.descriptors if process else ())
         if other.local == parts[1] and other.target.split()[:2] == [parts[0], descriptor.local]
     ]

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, lock_statements
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, blocked_thread
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, threads_waited_for
 from ddpdoctor.diagnose.digest import file_polling, frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
@@ -119,18 +119,9 @@ def _taken(facts: Facts, blocked: BlockedSyscall) -> str:
 
 
 def _through_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait | None:
-    """A lock that threads of the rank wait for, for one of which its main thread waits (a queue, a future, a join).
-
-    None if another thread in code of the program may be at work: it may be that which is waited for.
-    """
-    seen = facts.rank(rank)
-    if not blocked.for_a_thread or seen.stacks is None:
-        return None
-    others = [thread for thread in seen.stacks.threads if thread.os_id != seen.thread]
-    found = [(thread, one) for thread in others if (one := blocked_thread(seen, thread))]
-    taking = [(thread, one) for thread, one in found if _taken(facts, one)]
-    at_work = [one for _, one in found if not _taken(facts, one) and not one.for_a_thread]
-    if not taking or at_work:
+    """A lock that threads of the rank wait for, for one of which its main thread waits."""
+    taking = threads_waited_for(facts, rank, blocked, lambda one: bool(_taken(facts, one)))
+    if not taking:
         return None
     first, names = taking[0][1], tuple(sorted(_name(thread) for thread, _ in taking))
     return LockWait(rank, LockKind.THREAD, first, expression=_taken(facts, first), through=names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.blocked import holders
@@ -85,6 +86,21 @@ def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
     return _blocked_syscall(site, inside, seen.process, thread.os_id)
+
+
+def threads_waited_for(
+    facts: Facts, rank: Rank, blocked: BlockedSyscall, so: Callable[[BlockedSyscall], bool]
+) -> tuple[tuple[Thread, BlockedSyscall], ...]:
+    """The rank's threads that are blocked so, where its main thread waits for one of its threads (a queue, a future, a
+    join). None if another thread in code of the program or of a library may be at work, and may be what it waits for.
+    """
+    seen = facts.rank(rank)
+    if not blocked.for_a_thread or seen.stacks is None:
+        return ()
+    others = (thread for thread in seen.stacks.threads if thread.os_id != seen.thread)
+    found = [(thread, one) for thread in others if (one := blocked_thread(seen, thread))]
+    held = tuple((thread, one) for thread, one in found if so(one))
+    return held if len(held) == sum(not one.for_a_thread for _, one in found) else ()
 
 
 def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:

@@ -31,13 +31,13 @@ from collections.abc import Iterable, Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, waits_on
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, threads_waited_for, waits_on
 from ddpdoctor.diagnose.codes import NETWORK_WAIT
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site
+from ddpdoctor.model.stacks import Site, Thread
 
 #: a server that waits for a client is in none of these
 _CALLS = ("recvfrom", "recvmsg", "read", "readv", "connect", "sendto", "sendmsg")
@@ -52,13 +52,15 @@ _SERVERS = ("/socket.py", "/socketserver.py", "/selectors.py", "/asyncio/", "/mu
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     for rank in facts.blockers:
-        blocked = blocked_syscall(facts, rank)
-        if (
-            blocked is not None
-            and (_on_socket(blocked) or blocked.within(*_CLIENTS))
-            and not _peers(facts, rank, blocked)
-        ):
-            yield _diagnosis(facts, rank, blocked)
+        main = blocked_syscall(facts, rank)
+        threads = threads_waited_for(facts, rank, main, _in_client) if main is not None else ()
+        blocked = threads[0][1] if threads else main
+        if blocked is not None and _in_client(blocked) and not _peers(facts, rank, blocked):
+            yield _diagnosis(facts, rank, blocked, tuple(thread for thread, _ in threads))
+
+
+def _in_client(blocked: BlockedSyscall) -> bool:
+    return _on_socket(blocked) or blocked.within(*_CLIENTS)
 
 
 def _on_socket(blocked: BlockedSyscall) -> bool:
@@ -70,8 +72,9 @@ def _peers(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> RankSet:
     one serves others, unless multiprocessing's own connections lead to it, and so does a thread that listens."""
     if blocked.target is None or not _on_socket(blocked):
         return RankSet()
-    found = holders.peers(facts, blocked.target, blocked.holders)
-    served = RankSet() if blocked.within("/multiprocessing/") else _by_children(facts, blocked)
+    shared = blocked.within("/multiprocessing/")
+    found = holders.peers(facts, blocked.target, blocked.holders, by_children=shared)
+    served = RankSet() if shared else _by_children(facts, blocked)
     listening = RankSet.of(one for one in found if _listens(facts, one))
     return found - served - listening - RankSet.of([rank])
 
@@ -95,7 +98,7 @@ def _by_children(facts: Facts, blocked: BlockedSyscall) -> RankSet:
     return holders.ranks_among(facts, blocked.holders)
 
 
-def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
+def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall, threads: tuple[Thread, ...]) -> Diagnosis:
     culprit = RankSet.of([rank])
     waiting = facts.waiting - culprit
     peer = f" from {blocked.target.target.removeprefix('tcp ')}" if blocked.target and _on_socket(blocked) else ""
@@ -106,10 +109,7 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
         confidence=Confidence.LIKELY,
         culprits=culprit,
         summary=f"rank {rank} waits for the network at {wording.place(blocked.site)}{peer}",
-        why=(
-            f"Rank {rank} uses no CPU and is inside a network client with no timeout or a long one."
-            f"{server}{wording.held_up(facts, waiting)}"
-        ),
+        why=f"{_inside(rank, threads)} with no timeout or a long one.{server}{wording.held_up(facts, waiting)}",
         fix=(
             "Set a timeout on the request, or access the network before the process group exists or in a thread of "
             "its own."
@@ -117,6 +117,13 @@ def _diagnosis(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> Diagnosis:
         locations=(facts.location([rank], blocked.site), *facts.locations_of(waiting)),
         evidence=tuple(_evidence(facts, rank, blocked)),
     )
+
+
+def _inside(rank: Rank, threads: tuple[Thread, ...]) -> str:
+    if not threads:
+        return f"Rank {rank} uses no CPU and is inside a network client"
+    names = ", ".join(sorted({thread.name or str(thread.os_id) for thread in threads}))
+    return f"Rank {rank} uses no CPU: its main thread waits for its own threads ({names}), inside a network client"
 
 
 def _server(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> str:

@@ -74,6 +74,7 @@ def talk(rank: int) -> None:
     pair = dist.new_group([0, 1])
     work = dist.all_reduce(torch.ones(2, 5), group=pair, async_op=True)
     work.wait()
+    pair.monitored_barrier()  # as Lightning does
     dist.all_gather_object([None, None], {"rank": rank})  # objects
     alone = dist.new_group([1])  # not of rank 0
     dist.barrier(group=alone)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
-from ddpdoctor.model.processes import Child, Descriptor, Holder, ProcessState, Relation
+from ddpdoctor.model.processes import Child, Descriptor, Holder, ProcessState, Relation, ThreadState
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Thread
 from tests.unit.diagnose.builders import NOW
-from tests.unit.diagnose.sleeping import SERVER, asleep, held
+from tests.unit.diagnose.sleeping import DATA, SERVER, asleep, held
 
 MANAGER = Site("/usr/lib/python3.11/multiprocessing/connection.py", 395, "Connection._recv")
 READ = Site("/usr/lib/python3.11/socket.py", 706, "readinto")
@@ -61,6 +61,32 @@ def test_a_server_in_a_thread_of_another_rank(doing: tuple[Site, ...], code: str
     found = examine(held(replace(evidence, ranks=(changed, *evidence.ranks[1:])), holder)).diagnoses[0]
     assert (found.code, found.culprits.members) == (code, (1,))
     assert ("Its other end is in rank 0" in found.why) == (code == "DD233")
+
+
+@pytest.mark.parametrize(("call", "code"), [("recvfrom", "DD233"), ("read", "DD299")])
+def test_threads_that_the_main_thread_waits_for(call: str, code: str) -> None:
+    """One that reads a file beside them may be what is waited for."""
+    evidence = asleep(GET, wchan="futex_do_wait")
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    assert seen.stacks is not None
+    pid = seen.worker.pid
+    waiting = tuple(Thread(pid + n, f"Thread-{n}", (READ, Site("/job/stones.py", 32, "fetch"))) for n in (1, 2))
+    calls = (
+        (pid + 1, "recvfrom", SERVER.number),
+        (pid + 2, call, SERVER.number if call == "recvfrom" else DATA.number),
+    )
+    states = tuple(ThreadState(number, "python", "S", "", 1.0, one, on) for number, one, on in calls)
+    if call == "read":
+        waiting = (waiting[0], Thread(pid + 2, "Thread-2", (Site("/job/stones.py", 40, "load"),)))
+    changed = replace(
+        seen,
+        stacks=replace(seen.stacks, threads=(*seen.stacks.threads, *waiting)),
+        process=replace(seen.process, threads=(*seen.process.threads, *states)),
+    )
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))
+    assert ("its main thread waits for its own threads (Thread-1, Thread-2)" in found.why) == (code == "DD233")
 
 
 @pytest.mark.parametrize(("inside", "code"), [((), "DD233"), ((MANAGER,), "DD299")])
