@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ddpdoctor.diagnose import conditions
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import HistoryDiff
 from ddpdoctor.diagnose.digest.sides import Comparison
@@ -15,6 +16,7 @@ from ddpdoctor.diagnose.divergence import control_flow_diff, empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
@@ -71,6 +73,9 @@ def _compared(facts: Facts, gone: RankSet, others: RankSet) -> Comparison | None
 def _is_decision(facts: Facts, point: BranchPoint) -> bool:
     if point.kind is not BranchKind.CONDITION or point.jump is None:
         return False
+    around = conditions.conditions_around(facts, point.jump)
+    if any(one.dependence.on is DependsOn.RANK for one in around):
+        return False  # as it is written, and not by what the rank has found
     program, site = facts.program, point.site
     return not (empty_checks.asks_empty(program, site) or empty_checks.asks_none(program, site)) and not (
         point.jump_text.startswith("return") and _EMPTY.match(point.text)

@@ -204,7 +204,8 @@ def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
         for seen in facts.evidence.ranks
         if seen.rank not in (wait.rank, found.peer) and (issued := _issued(facts, seen.rank, wait.rank))
     ]
-    return any(counts) and all(count == found.ours for count in counts if count)
+    # one that goes on may be a message further
+    return any(counts) and all(count in (found.ours, found.ours + 1) for count in counts if count)
 
 
 def _alone(facts: Facts, wait: Wait) -> bool:
