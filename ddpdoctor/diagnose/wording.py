@@ -93,12 +93,13 @@ def inside(facts: Facts, members: RankSet) -> str:
 
 def now(facts: Facts, members: RankSet) -> str:
     """`is in all_reduce seq 8 at train.py:88`, or `ended at train.py:88`: the state of these; of those that wait, if
-    not all do.
+    not all do. A function that returned in a process that lives on returned after its last call.
     """
     if any(facts.wait(rank) for rank in members):
         return inside(facts, members)
     if all(facts.state(rank).activity is Activity.EXITED for rank in members):
-        return f"ended {_together(members, lambda rank: f'at {place(facts.state(rank).site)}')}"
+        did = "returned after the call" if any(facts.state(rank).returned for rank in members) else "ended"
+        return f"{did} {_together(members, lambda rank: f'at {place(facts.state(rank).site)}')}"
     return f"{verb(members, 'is', 'are')} {_together(members, lambda rank: f'at {place(facts.state(rank).site)}')}"
 
 

@@ -58,7 +58,6 @@ DAILY_CURES = frozenset((*("uneven-inputs", "data-worker-stuck", "slow-checkpoin
 #: what is not right yet, or not each time, and why
 OPEN = {
     "deepspeed-conditional-expert": "ZeRO 3 fetches weights ahead, so the line is the one after the skipped expert",
-    "ray-local-early-stop": "DD252: the function has returned, and which line of it ended the loop is not searched for",
 }
 
 

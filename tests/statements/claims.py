@@ -55,7 +55,7 @@ STEP = rf"(?:nothing more|(?:{'|'.join(sorted(_STEPS, key=len, reverse=True))}|{
 _ONE_WAIT = rf"{OP}(?: seq \d+)?(?: (?:to|from) (?:rank \d+|any rank))?(?: at {PLACE})?"
 WAIT = rf"(?:no known wait|{_ONE_WAIT}|{_each(_ONE_WAIT)})"
 _AT = rf"(?:at {PLACE}|{_each(f'at {PLACE}')})"
-NOW = rf"(?:(?:is|are) in {WAIT}|(?:ended|is|are) {_AT})"
+NOW = rf"(?:(?:is|are) in {WAIT}|(?:returned after the call|ended|is|are) {_AT})"
 GROUP = rf"(?:the default group|group '[^']*' of {RANKS})"
 
 
@@ -266,7 +266,7 @@ def _plain(op: str) -> str:
 
 
 def now(case: Case, text: str, who: str) -> str:
-    verb, rest = text.split(" ", 1)
+    verb, rest = text.replace("returned after the call", "returned", 1).split(" ", 1)
     if verb == "ended":
         alive = [r for r in members(who) if (seen := case.witness.of(r)) and seen.exit is None]
         if alive:
