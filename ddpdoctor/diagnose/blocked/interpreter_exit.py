@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.diagnose.blocked.syscall import blocked_syscall
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
@@ -32,6 +33,18 @@ def is_over(facts: Facts, rank: Rank) -> bool:
 def is_leaving(facts: Facts, rank: Rank) -> bool:
     """Whether the program has ended, is destroying its process group, or joins what wrote into its queue."""
     return is_over(facts, rank) or "destroy_process_group" in _names(facts, rank) or in_queue(facts, rank)
+
+
+def stays_behind(facts: Facts, rank: Rank) -> bool:
+    """Whether it waits for a thread of its own (`Queue.join()`, a pool's shutdown), and has done all that those did
+    which have ended."""
+    blocked = blocked_syscall(facts, rank)
+    ended = facts.doing(Activity.EXITED)
+    mine = facts.histories.get(rank)
+    if blocked is None or not blocked.for_a_thread or not ended or mine is None:
+        return False
+    theirs = [facts.histories.get(other) for other in ended]
+    return bool(mine.steps) and all(other is not None and other.steps[-1:] == mine.steps[-1:] for other in theirs)
 
 
 def _names(facts: Facts, rank: Rank) -> list[str]:

@@ -15,6 +15,8 @@ process, and the scheduler waits for the launcher.
 
     queue.put(table)                                 # a multiprocessing.Queue whose reader has ended
 
+    results.join()                                   # a thread has not called task_done() for each item
+
 ## Fix
 Stop and join helper threads, or make them daemons. Give exit hooks a time limit. Destroy process groups on all ranks,
 in the same order.
@@ -31,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked.interpreter_exit import in_queue, is_leaving, is_over, kept_by, made_queue
+from ddpdoctor.diagnose.blocked.interpreter_exit import in_queue, is_leaving, is_over, kept_by, made_queue, stays_behind
 from ddpdoctor.diagnose.codes import TEARDOWN_HANG
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -65,6 +67,33 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     left = facts.doing(Activity.EXITED)
     if leaving and leaving | left == RankSet.of(facts.states):
         yield _diagnosis(facts, leaving, left)
+    behind = RankSet.of(rank for rank in facts.states if rank not in leaving and stays_behind(facts, rank))
+    if behind and behind | leaving | left == RankSet.of(facts.states):
+        yield _behind(facts, behind, left)
+
+
+def _behind(facts: Facts, behind: RankSet, left: RankSet) -> Diagnosis:
+    first = behind.members[0]
+    site, who = facts.state(first).site, wording.ranks(behind)
+    waits = wording.verb(behind, "waits", "wait")
+    return diagnosis(
+        TEARDOWN_HANG,
+        RankSet(),
+        confidence=Confidence.LIKELY,
+        culprits=behind,
+        summary=f"{who} {waits} for a thread of its own at {wording.place(site)}, and all others have ended",
+        why=(
+            f"{wording.ranks(left).capitalize()} exited without an error. {who.capitalize()} made the same last call "
+            f"as {wording.verb(left, 'that one', 'these')}, so nothing is left that ranks do together; a thread does "
+            "not do what is waited for."
+        ),
+        fix=(
+            "Let the thread report each item as done, whatever becomes of it (`task_done()` in a `finally`), and wait "
+            "with a time limit."
+        ),
+        locations=facts.locations_of(behind),
+        evidence=tuple(f"rank {rank}: {facts.state(rank).label}" for rank in (*behind, *left)),
+    )
 
 
 def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:

@@ -40,9 +40,20 @@ def test_a_process_that_multiprocessing_started_ends_below_its_start() -> None:
     assert (found.code, found.culprits.members) == ("DD254", (0,))
 
 
-def test_a_rank_that_still_runs_its_program_is_not_at_its_end() -> None:
-    inside = Site("/usr/lib/python3.11/threading.py", 1116, "join"), AT.line(40, "main")
-    assert "DD254" not in {d.code for d in examine(ended(*inside)).diagnoses}
+JOINS = Site("/usr/lib/python3.11/threading.py", 1116, "join"), AT.line(40, "main")
+
+
+def test_a_rank_that_has_done_what_the_others_did_is_kept_by_its_thread() -> None:
+    found = examine(ended(*JOINS)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD254", (0,), 40)
+    assert "rank 0 waits for a thread of its own at train.py:40" in found.summary
+
+
+def test_a_rank_that_may_have_something_left_to_do_is_not_at_its_end() -> None:
+    evidence = ended(*JOINS)
+    more = job([Doing([AT.all("barrier", 9), AT.all("all_reduce", 10)])] * 3).ranks[1].page
+    ranks = (evidence.ranks[0], *(replace(one, page=more) for one in evidence.ranks[1:]))
+    assert "DD254" not in {one.code for one in examine(replace(evidence, ranks=ranks)).diagnoses}
 
 
 def source(text: str) -> dict[str, SourceFile]:
