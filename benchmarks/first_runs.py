@@ -166,9 +166,16 @@ def run(program: Expected, folder: Path) -> FirstRun:
         folder,
         *("--on-hang", "stop" if program.harmless else "report", "--stall-after", PATIENCE),
         timeout=STARTUP + (program.seconds if program.harmless else LONGEST),
-        until=lambda report: not program.harmless and report["outcome"] == "hang",
+        until=lambda report: not program.harmless and (report["outcome"] == "hang" or _answers(program, report)),
     )
     return dataclasses.replace(judge(program, done), unsupported=_unsupported(done))
+
+
+def _answers(program: Expected, report: Report) -> bool:
+    """Whether it names the cause and the ranks, whatever it calls the state of the job: of what is busy without end it
+    will not say more."""
+    first = report["diagnoses"][0] if report["diagnoses"] else {}
+    return first.get("code") in program.codes and set(first["culprits"]) == set(program.culprits)
 
 
 def _unsupported(done: Run) -> tuple[str, ...]:
