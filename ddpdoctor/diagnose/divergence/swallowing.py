@@ -62,7 +62,9 @@ def _wrappers(module: Module, makers: frozenset[str]) -> Iterator[str]:
 
 
 def _generators(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for function in (*module.of(ast.FunctionDef), *module.of(ast.AsyncFunctionDef)):
+    functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = [*module.of(ast.FunctionDef)]
+    functions += module.of(ast.AsyncFunctionDef)
+    for function in functions:
         if any(last_name(one) in _DECORATORS for one in function.decorator_list):
             yield function
 
