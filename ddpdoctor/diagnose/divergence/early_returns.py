@@ -25,6 +25,8 @@ from ddpdoctor.program.nodes import walk
 
 #: `if not rows`: of a name alone it is not known whether it is a collection
 _EMPTY = re.compile(r"if not [\w.]+$")
+#: pairs of ranks whose histories are compared
+_MOST_PAIRS = 16
 
 
 @kept
@@ -59,7 +61,7 @@ def own_stop(facts: Facts) -> Divergence | None:
 
 def _compared(facts: Facts, gone: RankSet, others: RankSet) -> Comparison | None:
     """Where the history of one that has ended stops, and what one of the others did next."""
-    for rank, other in itertools.product(gone, others):
+    for rank, other in itertools.islice(itertools.product(gone, others), _MOST_PAIRS):
         mine, theirs = facts.histories.get(rank), facts.histories.get(other)
         if mine is None or theirs is None:
             continue
