@@ -8,6 +8,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose.digest import child_threads, frames, helper_threads
 from ddpdoctor.diagnose.digest.file_polling import polled_file
+from ddpdoctor.diagnose.digest.rendezvous import makes_store
 from ddpdoctor.diagnose.digest.waits import Wait, uses_processor
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.evidence import RankEvidence
@@ -92,6 +93,9 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
     if wait is not None:
         inner = wait.site if wait.site and not (site and frames.is_library(wait.site.file, look.own)) else site
         return RankState(Activity.WAITING, inner, wait_label(wait))
+    # it connects again and again, with a short sleep in between: that is no work of the program
+    if rank.motion is not None and makes_store(look.program, rank):
+        return RankState(Activity.STILL, site, "making the store of the rendezvous")
     silent = rank.page is not None and look.now - rank.page.heartbeat > HEARTBEAT_LOST_SECONDS
     if _moves(rank):
         what = "a call that holds the interpreter's lock" if silent else _activity_words(rank)
@@ -100,6 +104,11 @@ def judge_rank(rank: RankEvidence | None, wait: Wait | None, look: Look) -> Rank
         return RankState(Activity.UNKNOWN, site, "in code that nothing shows")
     if rank.motion is None and not (look.reported_hanging and _idle(rank)):
         return RankState(Activity.UNKNOWN, site, "in no known wait")
+    return _at_rest(rank, site, look, silent=silent)
+
+
+def _at_rest(rank: RankEvidence, site: Site | None, look: Look, *, silent: bool) -> RankState:
+    """The state of a rank that has not moved: it sleeps for a fixed time, or nobody knows for what."""
     napping = next((place for place in _naps(rank, look) if not polled_file(look.program, place)), None)
     if napping is not None:
         return RankState(Activity.WORKING, napping, f"asleep in {napping.function}", naps=True)

@@ -31,30 +31,19 @@ from collections.abc import Iterator
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import RENDEZVOUS_UNREACHABLE
 from ddpdoctor.diagnose.diagnosis import diagnosis
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest.rendezvous import makes_store
 from ddpdoctor.diagnose.facts import Facts
-from ddpdoctor.model import torch_internals
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
-from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import RankSet
-from ddpdoctor.model.torch_internals import Meaning
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if facts.outcome not in (Outcome.HANG, Outcome.SLOW):
         return
-    meeting = RankSet.of(rank.rank for rank in facts.evidence.ranks if _meets(rank))
+    meeting = RankSet.of(rank.rank for rank in facts.evidence.ranks if makes_store(facts.program, rank))
     seen = RankSet.of(rank.rank for rank in facts.evidence.ranks if rank.exit is None)
     if meeting and meeting == seen and len(seen) == len(facts.evidence.ranks):
         yield _diagnosis(facts, meeting)
-
-
-def _meets(rank: RankEvidence) -> bool:
-    """The rank is creating its store and has no connection yet."""
-    main = frames.main_thread(rank)
-    return main is not None and any(
-        torch_internals.shows(frame.file, frame.function, Meaning.MAKES_STORE) for frame in main.frames
-    )
 
 
 def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
@@ -83,5 +72,5 @@ def _diagnosis(facts: Facts, meeting: RankSet) -> Diagnosis:
             "NCCL_SOCKET_IFNAME."
         ),
         locations=facts.locations_of(meeting),
-        evidence=(f"{who}: creating the store in torch/distributed/rendezvous.py", *nowhere),
+        evidence=(f"{who}: making the store of the rendezvous", *nowhere),
     )

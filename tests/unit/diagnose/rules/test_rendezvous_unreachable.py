@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.observed import Observed
+from ddpdoctor.model.processes import Motion, ProcessState, ThreadState
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
-from tests.unit.diagnose.builders import TORCH, At, Doing, c10d, job
+from tests.unit.diagnose.builders import NOW, TORCH, At, Doing, c10d, job
 
 AT = At()
 STORE = Site(f"{TORCH}/distributed/rendezvous.py", 190, "_create_c10d_store")
@@ -37,3 +42,27 @@ def test_a_rank_that_is_not_seen_leaves_it_possible() -> None:
     evidence = _job((0, 1, 2))
     found = [d for d in examine(replace(evidence, ranks=evidence.ranks[:2])).diagnoses if d.code == "DD262"]
     assert [d.confidence.value for d in found] == ["possible"]
+
+
+MEETS = """\
+def meet(address):
+    return dist.TCPStore(address.host, address.port, 3, rank == 0)
+"""
+
+
+@pytest.mark.parametrize(("text", "code"), [(MEETS, "DD262"), (MEETS.replace("TCPStore", "connect"), "")])
+def test_a_store_that_the_program_makes_itself(text: str, code: str) -> None:
+    """It connects again and again with a short sleep in between, and no rank has come to init_process_group."""
+    site = Site(AT.file, 2, "meet")
+    evidence = job([Doing([], blocked=False, stands=site) for _ in range(3)], code={AT.file: text})
+    ranks = []
+    for rank in evidence.ranks:
+        pid = rank.worker.pid
+        states = (ThreadState(pid, "python", "S", "hrtimer_nanosleep", 1.0),)
+        process = ProcessState(NOW, "S", 1.0, 0, states)
+        motion = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
+        stacks = Stacks(StackSource.PYSPY, (Thread(pid, "MainThread", (site,)),))
+        ranks.append(replace(rank, page=None, stacks=stacks, process=process, motion=motion))
+    report = examine(replace(evidence, ranks=tuple(ranks)))
+    assert (report.outcome is Outcome.HANG) is bool(code)
+    assert [one.code for one in report.diagnoses[:1]] == ([code] if code else [])
