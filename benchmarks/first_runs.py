@@ -172,9 +172,9 @@ def run(program: Expected, folder: Path) -> FirstRun:
 
 
 def _answers(program: Expected, report: Report) -> bool:
-    """Whether it names the cause and the ranks, whatever it calls the state of the job: of what is busy without end it
-    will not say more."""
-    first = report["diagnoses"][0] if report["diagnoses"] else {}
+    """Whether it names the cause and the ranks of a job that it calls slow: of what is busy without end it will not say
+    more."""
+    first = report["diagnoses"][0] if report["diagnoses"] and report["outcome"] == "slow" else {}
     return first.get("code") in program.codes and set(first["culprits"]) == set(program.culprits)
 
 
