@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.string_table import StringTable
+from ddpdoctor.program.libraries import Kind, origin
 
 CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
     layout.EVENT_KINDS.index(kind)
@@ -55,6 +57,7 @@ class Moment(NamedTuple):
 class Names:
     """The numbers of places and groups. Numbers count from 0 and stay."""
 
+    #: by what happens, the line, and the operation that is called or who took the batch
     places: dict[tuple[int, Site | None, str], int] = field(default_factory=dict)
     groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     #: (place, path of calls) -> number of the route, counted with the places
@@ -120,10 +123,10 @@ class Translator:
         reduces = self._reduces(thread, code, flags)
         if code == BACKWARD and flags & layout.UNREDUCED:
             code = UNREDUCED
-        key = (code, site, op)
+        key = (code, site, path if code == NEXT else op)
         place = self._places.get(key)
         if place is None:
-            name = (self._texts.name(op) or "") if code == CALL else ""
+            name = (self._texts.name(op) or "") if code == CALL else self._taker(path) if code == NEXT else ""
             place = self._places[key] = self._names.place(code, self._texts.site(site), name)
         if code == NEXT and (place, path) not in self._taken:
             self._taken.add((place, path))
@@ -140,6 +143,13 @@ class Translator:
         if reduces:
             return Moment(time, code, thread, place, self._group(group), True, route=self._route(place, path))
         return Moment(time, code, thread, place, NOWHERE)
+
+    def _taker(self, path: int) -> str:
+        """The functions of libraries that took a batch for a line of the job, innermost first: one line may run several
+        loops over loaders of their own, as `trainer.fit()` trains and validates."""
+        frames = (Site(*frame) for frame in self._texts.path(path))
+        used = itertools.takewhile(lambda frame: origin(frame.file).kind is not Kind.PROJECT, frames)
+        return " ".join(f"{frame.file.rpartition('/')[2]}:{frame.function}" for frame in used)
 
     def _reduces(self, thread: int, code: int, flags: int) -> bool:
         """Whether gradients are averaged in an event: in a backward of which the page says so; if it says nothing, in
