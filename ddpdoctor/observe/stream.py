@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ddpdoctor.model.ranks import Group, Rank
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.probe import page as layout
+from ddpdoctor.probe.libraries import Kind, origin
 from ddpdoctor.probe.string_table import StringTable
-from ddpdoctor.program.libraries import Kind, origin
 
 CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
     layout.EVENT_KINDS.index(kind)
