@@ -18,8 +18,9 @@ Set a timeout on every request, use the client's offline mode, or access the net
 ## When it is wrong
 A slow response looks the same while the rank waits for it. A socket whose other end is a rank of the same job, and not
 a server that is a child of one or runs in a thread of its own there, is left to other diagnoses; a connection to a rank
-on a machine that was not inspected cannot be distinguished from one to a server. Where the kernel does not show system
-calls (no permission, gVisor), the stack's frames are the only evidence, and the connection is not named.
+on a machine that was not inspected cannot be distinguished from one to a server. Where the main thread waits for
+threads of its own, it must be all of these that wait for the network. Where the kernel does not show system calls (no
+permission, gVisor), the stack's frames are the only evidence, and the connection is not named.
 
 ## References
 https://github.com/EleutherAI/bergson/issues/249 https://github.com/pytorch/torchtitan/issues/3338

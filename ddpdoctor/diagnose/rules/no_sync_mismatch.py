@@ -17,7 +17,8 @@ Derive the boundary from the step number, which is the same on all ranks, or agr
 
 ## When it is wrong
 It requires that the forward's own flag (`require_backward_grad_sync`) differs at the same place in the ranks'
-histories. It is `likely` if only the counts show it: as many forwards, of which fewer were synchronised.
+histories, or that DDP's reducer was not prepared for a backward of one rank, as in Lightning's `block_backward_sync()`.
+It is `likely` if only the counts show it: as many forwards, of which fewer were synchronised.
 
 ## References
 https://github.com/modelscope/FunASR/issues/3472 https://github.com/mosaicml/composer/pull/1690

@@ -19,8 +19,9 @@ Let even ranks send first and odd ranks receive first, or use `isend`, or `batch
 A send and a receive of the same message are no deadlock: it may be under way. A cycle is `certain` only if all ranks
 are at one line on the same way, and no receive of it has returned before: a line that worked in earlier rounds is not
 wrong by itself, and a rank that left the order of its rounds is blamed instead. A receive whose sender waits in a
-collective can have any cause. It is reported only if the two ranks have issued different numbers of messages and
-nothing else shows that the ranks diverged; then it is `likely`.
+collective can have any cause. It is reported only if the two ranks have issued different numbers of messages (since
+their last collective, where the histories have lost their beginnings) and nothing else shows that the ranks diverged;
+then it is `likely`.
 
 ## References
 https://github.com/NVIDIA/nccl/issues/479 https://github.com/pytorch/pytorch/issues/172668

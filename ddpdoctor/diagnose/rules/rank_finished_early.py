@@ -15,8 +15,10 @@ does not treat an exit with status 0 as a failure, so nothing ends the other ran
 Let every rank run to the end: contribute an empty list or a zero-sized tensor instead of returning early.
 
 ## When it is wrong
-The reason why the rank had nothing left to do may have its own diagnosis (DD201 uneven-inputs, DD206
-local-stop-decision); if it can be determined, it is listed before this one.
+The reason why the rank had nothing left to do may have its own diagnosis (DD201 uneven-inputs); if it can be
+determined, it is listed before this one. A rank that left a loop by a decision of its own, and then came to the end of
+its program, is DD206; one that returned because it had nothing to do (`if not rows: return`), or as its number says, is
+not.
 
 ## References
 https://github.com/pytorch/pytorch/issues/141069

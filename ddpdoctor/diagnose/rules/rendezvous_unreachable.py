@@ -16,9 +16,9 @@ Let the launcher set the address (omit `init_method`, use `--rdzv-endpoint`). Op
 GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME to the interface that the nodes share.
 
 ## When it is wrong
-A rank that has not reached the rendezvous yet is DD261, and then this is not reported. One machine cannot show whether
-the address, the port or the network is wrong, so it is at most `likely`, and `possible` if only a single rank reports
-it.
+A rank that has not reached the rendezvous yet is DD261, and then this is not reported. A program that makes its store
+itself is at the rendezvous in the line of `TCPStore(...)`. One machine cannot show whether the address, the port or the
+network is wrong, so it is at most `likely`, and `possible` if only a single rank reports it.
 
 ## References
 https://github.com/pytorch/pytorch/issues/52848 https://github.com/pytorch/pytorch/issues/100167

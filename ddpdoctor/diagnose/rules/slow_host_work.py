@@ -19,7 +19,8 @@ Do the work before the job, or once and store the result; split it over the rank
 
 ## When it is wrong
 A busy loop that waits for something looks like work, and so does a loop that sleeps and looks again. A loop that sleeps
-until a file appears or disappears is recognised.
+until a file appears or disappears is recognised. A data worker that is at work is shown with its own line, whether it
+will ever be done or not.
 
 ## References
 https://github.com/hiyouga/LlamaFactory/issues/2424 https://github.com/verl-project/verl/pull/6673
