@@ -92,7 +92,7 @@ def threads_waited_for(
     facts: Facts, rank: Rank, blocked: BlockedSyscall, so: Callable[[BlockedSyscall], bool]
 ) -> tuple[tuple[Thread, BlockedSyscall], ...]:
     """The rank's threads that are blocked so, where its main thread waits for one of its threads (a queue, a future, a
-    join). None if another thread in code of the program or of a library may be at work, and may be what it waits for.
+    join). Empty if another thread in code of the program or of a library may be at work, and may be what it waits for.
     """
     seen = facts.rank(rank)
     if not blocked.for_a_thread or seen.stacks is None:

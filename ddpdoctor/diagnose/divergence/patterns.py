@@ -12,7 +12,7 @@ from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff, library_loops, library_paths, turns_told
+from ddpdoctor.diagnose.divergence import control_flow_diff, library_loops, library_paths, once_a_round, turns_told
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around
@@ -281,7 +281,9 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     for seen in (compared, compared.mirrored()):
         if not _merely_behind(facts, seen) and (points := library_loops.left_behind(facts, seen)):
             return Divergence(Pattern.LEFT_LOOP, seen, split.unique, weaker(cap, Confidence.LIKELY), points)
-    if (first := _at_collectives(compared)) is not None and _dispatched(facts, first, *_nexts(first)):
+    if (first := _at_collectives(compared)) is not None and _dispatched(
+        facts, first, first.diff.left[0], first.diff.right[0]
+    ):
         return Divergence(Pattern.ORDER, first, split.unique, cap)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
 
@@ -296,10 +298,6 @@ def _at_collectives(compared: Comparison) -> Comparison | None:
 
 def _from_collective(steps: tuple[HistoryStep, ...]) -> tuple[HistoryStep, ...]:
     return tuple(itertools.dropwhile(lambda step: not step.collective, steps))
-
-
-def _nexts(compared: Comparison) -> tuple[HistoryStep, HistoryStep]:
-    return compared.diff.left[0], compared.diff.right[0]
 
 
 def _once_more(facts: Facts, compared: Comparison) -> bool:
@@ -346,6 +344,8 @@ def _told(facts: Facts, compared: Comparison, *, behind: bool) -> Pattern:
 
 def _of_both(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> Pattern | None:
     """Patterns that both sides' next steps show together."""
+    if once_a_round.comes_early(facts, compared):
+        return Pattern.ORDER
     if known := _round_pattern(facts, compared, odd_next, reference_next):
         return known
     if _passed_over(facts, compared, odd_next, reference_next):
@@ -455,10 +455,11 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
 
 
 def _follows(history: History, left_out: HistoryStep | None, step: HistoryStep) -> bool:
-    """Whether in an earlier round the step came after that forward or backward, before the next batch or forward."""
+    """Whether in an earlier round the step came after that forward or backward, before the next batch or forward, and
+    on the same way: one that comes on another way may come before it."""
     waits = False
     for one in history.steps:
-        if waits and one == step:
+        if waits and one == step and one.path == step.path:
             return True
         waits = one == left_out or (waits and one.kind not in _NEW_ROUND)
     return False

@@ -210,10 +210,11 @@ def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
 
 
 def _alone(facts: Facts, wait: Wait) -> bool:
-    """Whether all other ranks, more than one, wait together in an operation for this one: they have agreed on how often
-    they exchange."""
+    """Whether all other ranks, more than one, wait for this one: together in an operation that it has to join, or for a
+    message of its own. They agree on who meets whom and how often, and it asks one that has had its turn."""
     others = [facts.wait(Rank(rank)) for rank in range(facts.evidence.world_size) if rank != wait.rank]
-    together = {(other.group, other.op, other.seq) if other and other.kind in COLLECTIVE else None for other in others}
+    apart = [other for other in others if other is None or other.peer != wait.rank]
+    together = {(other.group, other.op, other.seq) if other and other.kind in COLLECTIVE else None for other in apart}
     return len(others) > 1 and len(together) == 1 and None not in together
 
 

@@ -167,17 +167,19 @@ def _counters_agree(facts: Facts, divergence: Divergence, skipped: HistoryStep) 
 
 
 def _gap(facts: Facts, rank: Rank, divergence: Divergence, skipped: HistoryStep) -> int | None:
-    """How many batches of this rank lack the skipped step, except the current one."""
+    """How many batches of this rank lack the skipped step, except the current one. None if the counters do not tell:
+    of models that are not wrapped no forward is counted, so that there are more backwards than forwards."""
     counters, history = facts.counters(rank), facts.histories.get(rank)
     if counters is None or history is None:
         return None
     forwards = counters.forwards + counters.forwards_no_sync
     if skipped.kind is EventKind.BACKWARD:
         at_forward = bool(history.steps) and history.steps[-1].kind is EventKind.FORWARD
-        return forwards - counters.backward_entered - at_forward
-    site = divergence.diff.before.site if divergence.diff.before else None
-    loader = next((count for count in counters.loaders if count.site == site), None)
-    return loader.delivered - forwards if loader else None
+        gap = forwards - counters.backward_entered - at_forward
+    else:
+        site = divergence.diff.before.site if divergence.diff.before else None
+        gap = sum(count.delivered for count in counters.loaders if count.site == site) - forwards
+    return gap if gap >= 0 else None
 
 
 def _evidence(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
@@ -143,3 +145,57 @@ def test_orders_that_always_change_blame_nobody() -> None:
     ]
     found = examine(job(ranks, groups=RING)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD220", ())
+
+
+ONCE_A_ROUND = """\
+class Returns:
+    def observe(self, value):
+        self.fresh.append(value)
+        if len(self.fresh) == self.room and not self.merged:
+            self.merge()
+
+    def merge(self):
+        dist.all_reduce(self.sums, group=self.group)
+        {sets}
+
+
+def learn(returns):
+    loss.backward()
+    dist.all_reduce(flat, group=learners)
+
+
+def run(returns):
+    while True:
+        returns.observe(play())
+        learn(returns)
+        if not returns.merged:
+            returns.merge()
+"""
+
+
+def _merges(*callers: tuple[int, str]) -> Act:
+    act = AT.all("all_reduce", 8, group="statistics", function="merge")
+    return replace(act, path=(act.site, *(AT.line(*caller) for caller in callers)))
+
+
+def _learns(act: Act) -> Act:
+    site = replace(act.site, function="learn")
+    return replace(act, site=site, path=(site, AT.line(20, "run")))
+
+
+@pytest.mark.parametrize(
+    ("sets", "codes"), [("self.merged = True", {"DD220"}), ("self.count += 1", {"DD203", "DD206"})]
+)
+def test_a_call_made_early_comes_once_a_round_only_where_it_says_so(sets: str, codes: set[str]) -> None:
+    # GIVEN a job without wrapped models, whose backwards are counted and whose forwards are not
+    late, early = _merges((22, "run")), _merges((5, "observe"), (19, "run"))
+    learns = [_learns(AT.backward(13)), _learns(AT.all("all_reduce", 14, group="learners"))]
+    usual = Doing([*[*learns, late] * 3, *learns], callers=learns[1].path[1:])
+    odd = Doing([*[*learns, late] * 3, early], callers=early.path[1:])
+    groups = {"statistics": range(3), "learners": range(3)}
+    found = examine(job([usual, odd, usual], groups=groups, code={AT.file: ONCE_A_ROUND.format(sets=sets)})).diagnoses[
+        0
+    ]
+    # THEN nothing is skipped, and nothing is certain
+    assert found.code in codes
+    assert (found.culprits.members, found.confidence) == ((1,), Confidence.LIKELY)

@@ -55,6 +55,17 @@ def test_whoever_exchanges_once_more_than_all_others_agree_on() -> None:
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD218", (1,), 5)
 
 
+def test_whoever_asks_one_that_has_met_another_while_its_own_partner_waits() -> None:
+    # GIVEN pairs of chance: 0 with 2 and 1 with 3, for which rank 3 alone takes rank 2
+    before = {rank: [sent(peer), AT.recv(5, peer)] for rank, peer in ((0, 3), (1, 2), (2, 1), (3, 0))}
+    others = {rank: [sent(peer), AT.recv(5, peer)] for rank, peer in ((0, 1), (1, 0), (2, 3), (3, 2))}
+    met = {rank: [sent(peer), AT.recv(5, peer), AT.all("all_reduce", 9)] for rank, peer in ((0, 2), (2, 0))}
+    stand = {**met, 1: [sent(3)], 3: [AT.recv(5, 2)]}
+    ranks = [Doing([*before[rank], *others[rank], *stand[rank]]) for rank in range(4)]
+    found = examine(job(ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD218", (3,), 5)
+
+
 def test_worker_that_sent_less_than_the_others_in_its_part() -> None:
     served = [AT.recv(4, 1), AT.recv(4, 2)]
     ranks = [
