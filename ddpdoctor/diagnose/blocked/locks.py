@@ -7,7 +7,7 @@ from enum import Enum
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import holders, lock_statements
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, threads_waited_for
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall, other_threads, threads_waited_for
 from ddpdoctor.diagnose.digest import file_polling, frames
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.evidence import RankEvidence
@@ -54,6 +54,11 @@ class LockWait:
     inside: Site | None = None
     #: THREAD: the threads that wait for it, where the rank's main thread waits for one of these
     through: tuple[str, ...] = ()
+
+    @property
+    def semaphore(self) -> bool:
+        """Whether it has several places, which any thread may give back."""
+        return self.blocked.in_semaphore
 
     @property
     def held(self) -> bool:
@@ -103,6 +108,8 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
     taken = _taken(facts, blocked)
     if not blocked.in_futex or not (taken or blocked.holders):
         return None
+    if blocked.in_semaphore and any(not one.for_a_thread for _, one in other_threads(facts, rank)):
+        return None  # one of them may be at work, and give its place back
     inside = holder_inside(facts, seen, taken) if taken else None
     owner = next((h for h in blocked.holders if h.pid == seen.worker.pid and h.thread), None)
     thread = frames.thread_of(seen, owner.thread) if owner and owner.thread else (inside[0] if inside else None)
@@ -114,7 +121,7 @@ def _of_threads(facts: Facts, rank: Rank, blocked: BlockedSyscall) -> LockWait |
 
 def _taken(facts: Facts, blocked: BlockedSyscall) -> str:
     """The lock that the user's line acquires, "" for none."""
-    in_lock = blocked.in_futex and not blocked.inside
+    in_lock = blocked.in_futex and (not blocked.inside or blocked.in_semaphore)
     return lock_statements.lock_taken(facts.program, blocked.site) if in_lock else ""
 
 
@@ -197,6 +204,8 @@ def _thread_owner(facts: Facts, wait: LockWait) -> str:
             f"Its main thread waits for {_either(wait.through)}: that one waits for a lock of the same process, and "
             "who could release it waits, too."
         )
+    if wait.semaphore:
+        return "All its places are taken, and no thread of the process is at work that could give one back."
     if wait.thread:
         doing = f" at {wording.place(wait.inside)}" if wait.inside else ""
         return f"{wait.thread.capitalize()} of the same process holds it{doing}."

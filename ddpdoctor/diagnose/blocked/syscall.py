@@ -56,6 +56,12 @@ class BlockedSyscall:
         return self.calls("futex") or self.wchan.startswith("futex")
 
     @property
+    def in_semaphore(self) -> bool:
+        """Whether it waits for a place of a `threading.Semaphore`, whose `acquire` is written in Python."""
+        acquires = self.inside[-1:] and self.inside[-1].function.rpartition(".")[2] == "acquire"
+        return bool(acquires) and self.in_futex and self.within("/threading.py")
+
+    @property
     def for_a_thread(self) -> bool:
         """Whether it waits for another thread of its own process."""
         return self.within(*_BETWEEN_THREADS)
@@ -75,17 +81,30 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
     return _blocked_syscall(site, inside, seen.process, seen.thread)
 
 
-def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
-    """Where another thread of a rank is blocked: at its innermost line of the program, or else of a library. None for
-    threads of torch and of the probe."""
+def line_of_thread(thread: Thread) -> Site | None:
+    """The innermost line of the program in the stack of another thread than the one that trains, or else of a library.
+    None for threads of the standard library, of torch and of the probe."""
     outside = [
         frame for frame in thread.frames if libraries.origin(frame.file).kind is not libraries.Kind.STANDARD_LIBRARY
     ]
     site = next(iter((*frames.own_frames(outside), *outside)), None)
-    if site is None or frames.is_internal(site.file):
+    return None if site is None or frames.is_internal(site.file) else site
+
+
+def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
+    """Where another thread of a rank is blocked. None for threads of torch and of the probe."""
+    site = line_of_thread(thread)
+    if site is None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
-    return _blocked_syscall(site, inside, seen.process, thread.os_id)
+    return _blocked_syscall(site, inside, seen.process, seen.thread)
+
+
+def other_threads(facts: Facts, rank: Rank) -> tuple[tuple[Thread, BlockedSyscall], ...]:
+    """The rank's threads besides the one that trains, where they are in code of the program or of a library."""
+    seen = facts.rank(rank)
+    others = (thread for thread in (seen.stacks.threads if seen.stacks else ()) if thread.os_id != seen.thread)
+    return tuple((thread, one) for thread in others if (one := blocked_thread(seen, thread)))
 
 
 def threads_waited_for(
@@ -94,11 +113,9 @@ def threads_waited_for(
     """The rank's threads that are blocked so, where its main thread waits for one of its threads (a queue, a future, a
     join). Empty if another thread in code of the program or of a library may be at work, and may be what it waits for.
     """
-    seen = facts.rank(rank)
-    if not blocked.for_a_thread or seen.stacks is None:
+    if not blocked.for_a_thread:
         return ()
-    others = (thread for thread in seen.stacks.threads if thread.os_id != seen.thread)
-    found = [(thread, one) for thread in others if (one := blocked_thread(seen, thread))]
+    found = other_threads(facts, rank)
     held = tuple((thread, one) for thread, one in found if so(one))
     return held if len(held) == sum(not one.for_a_thread for _, one in found) else ()
 

@@ -101,7 +101,9 @@ def _sharded_state(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _call_in_module(facts: Facts, divergence: Divergence) -> bool:
-    return _extra_call(divergence) and sharded_modules.made_in_module(facts, divergence)
+    if _extra_call(divergence):
+        return sharded_modules.made_in_module(facts, divergence)
+    return sharded_modules.fewer_forwards(facts, divergence)
 
 
 def _module_for_another(facts: Facts, divergence: Divergence) -> bool:

@@ -75,11 +75,13 @@ def _between(history: History, call: HistoryStep) -> tuple[HistoryStep, ...]:
 
 
 def _passes(history: History, call: HistoryStep, between: tuple[HistoryStep, ...]) -> list[int]:
-    """How many times the call was made in each pass through the loop."""
+    """How many times the call was made in each pass through the loop. A line that makes the call several times, with
+    others of its own between them, is in one iteration."""
     places = [n for n, step in enumerate(history.steps) if step == call]
     counts: list[int] = []
     for n, place in enumerate(places):
-        goes_on = n > 0 and history.steps[places[n - 1] + 1 : place] == between
+        since = history.steps[places[n - 1] + 1 : place] if n > 0 else ()
+        goes_on = n > 0 and (since == between or all(step.site == call.site for step in since))
         counts = [*counts[:-1], counts[-1] + 1] if goes_on else [*counts, 1]
     return counts
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -25,6 +26,7 @@ STATE_FUNCTIONS = torch_internals.functions(Meaning.GATHERS_STATE) | {
 }
 _GATHERING = frozenset({"all_gather", "reduce_scatter"})
 _RUNNING = frozenset({"forward", "generate", "__call__"})
+_FORWARDS = frozenset({EventKind.FORWARD, EventKind.FORWARD_NO_SYNC})
 
 
 def state_call(facts: Facts, odd_next: HistoryStep, odd: RankSet) -> str:
@@ -71,6 +73,18 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
     return condition_of(facts, site, divergence.odd, divergence.reference) is None
 
 
+def fewer_forwards(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the odd ranks left a loop that does nothing but run a sharded model, as a generation does."""
+    step, history = divergence.reference_next, facts.histories.get(divergence.compared.pair[1])
+    if divergence.pattern is not Pattern.LEFT_LOOP or step is None or history is None or step.kind not in _FORWARDS:
+        return False
+    decided = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
+    places = [n for n, one in enumerate(history.steps) if one == step]
+    turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
+    gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
+    return gathers and decided and bool(divergence.branch_points) and _shards(facts)
+
+
 def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, site: Site) -> bool:
     """Whether a module's forward made the call, itself or by a method of its own, and the other side is not in it."""
     theirs = divergence.reference_next.path if divergence.reference_next else ()
@@ -96,6 +110,9 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
         if divergence.odd_next is None:
             return None
         return ModuleCall(divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
+    if divergence.pattern is Pattern.LEFT_LOOP:
+        gathers = divergence.collectives()[1] if fewer_forwards(facts, divergence) else None
+        return ModuleCall(gathers, divergence.odd_next, divergence.reference, divergence.odd) if gathers else None
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)
     for (ran, passed), (ours, theirs) in zip(sides, both, strict=True):

@@ -35,11 +35,17 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
+
+_SAME_MODULES = "Run the same modules on every rank: feed an unused one a dummy row and multiply its result by zero."
+_AS_OFTEN = (
+    "Run as many forwards on every rank: agree on the end of the loop with an all_reduce(MAX) of a flag, as "
+    "`generate(..., synced_gpus=True)` does, and drop what a rank makes too much."
+)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -56,21 +62,28 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
     culprits = left_out if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
+    left = divergence.pattern is Pattern.LEFT_LOOP
+    decided = [divergence.place(point) for point in divergence.branch_points if left]
+    early = f"left the loop at {wording.place(decided[0])} and " if len(decided) == 1 else ""
     return diagnosis(
         CONDITIONAL_SHARDED_MODULE,
         facts.waiting,
         confidence=confidence,
         blame=Confidence.POSSIBLE if divergence.tie else divergence.blame(confidence),
         culprits=culprits,
-        summary=f"{theirs} did not reach {what} at {wording.place(site)}, {ours} did",
+        summary=f"{theirs} {early}did not reach {what} at {wording.place(site)}, {ours} did",
         why=(
             f"The forward issues {call.op} at {wording.place(site)}, and every rank must take part. "
             f"{theirs.capitalize()} went on to {wording.step(passed)} instead, so all later operations are paired "
             f"with the wrong ones: {theirs} {wording.inside(facts, left_out)}, {ours} in "
             f"{wording.waiting(facts, ran)}."
         ),
-        fix="Run the same modules on every rank: feed an unused one a dummy row and multiply its result by zero.",
-        locations=(facts.location(culprits or left_out, site), *facts.locations_of((*left_out, *ran))),
+        fix=_AS_OFTEN if left else _SAME_MODULES,
+        locations=(
+            *(facts.location(culprits or left_out, place) for place in decided),
+            facts.location(culprits or left_out, site),
+            *facts.locations_of((*left_out, *ran)),
+        ),
         evidence=(
             wording.parted(call, passed),
             *decisions.parted_by(facts, divergence),

@@ -5,7 +5,8 @@ A rank waits for the worker processes of its DataLoader to exit, between two epo
 
 ## Why it hangs
 When an iterator is discarded, it tells its workers to stop and joins them. A worker that is stuck in the dataset's
-code, ignores SIGTERM, or has a full queue does not exit, and the other ranks wait in the next epoch.
+code, ignores SIGTERM, or has a full queue does not exit, and the other ranks wait in the next epoch. Nor does one with
+a thread that is no daemon, for which Python waits.
 
 ## Example
     def worker_init(worker):
@@ -28,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
-from ddpdoctor.diagnose.blocked.data_workers import stuck_workers
+from ddpdoctor.diagnose.blocked.data_workers import kept_from_exit, stuck_workers
 from ddpdoctor.diagnose.codes import DATA_LOADER_SHUTDOWN
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest import frames
@@ -39,6 +40,12 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.torch_internals import Meaning
+
+_LET_EXIT = (
+    "Set a time limit on the dataset's waits and let workers exit on SIGTERM; persistent_workers=True keeps them "
+    "between epochs."
+)
+_END_THREADS = "Make the thread a daemon, or tell it to end when the worker does; let workers exit on SIGTERM."
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -53,7 +60,9 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 def _may_be_held(facts: Facts, rank: Rank) -> bool:
     """A worker makes no progress, or its state is not known."""
     children = facts.rank(rank).children
-    return bool(stuck_workers(facts, rank)) or any(child.stacks is None for child in children)
+    return bool(stuck_workers(facts, rank) or kept_from_exit(facts, rank)) or any(
+        child.stacks is None for child in children
+    )
 
 
 def _ends_workers(rank: RankEvidence) -> bool:
@@ -66,8 +75,16 @@ def _ends_workers(rank: RankEvidence) -> bool:
 def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
     who = wording.ranks(ending)
     stuck = tuple(worker for rank in ending for worker in stuck_workers(facts, rank))
+    kept = tuple(worker for rank in ending for worker in kept_from_exit(facts, rank))
     waiting = facts.waiting - ending
-    where = f"; worker {stuck[0].pid} is at {stuck[0].site_text()}" if stuck else ""
+    standing = [
+        *(f"worker {worker.pid} is at {worker.site_text()}" for worker in stuck),
+        *(
+            f"a thread of worker {worker.pid}, for which it waits at its end, is at {worker.site_text()}"
+            for worker in kept
+        ),
+    ]
+    where = f"; {standing[0]}" if standing else ""
     return diagnosis(
         DATA_LOADER_SHUTDOWN,
         waiting,
@@ -84,11 +101,11 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
             if waiting
             else f"The iterator of the DataLoader was discarded, and its workers do not exit{where}."
         ),
-        fix=(
-            "Set a time limit on the dataset's waits and let workers exit on SIGTERM; persistent_workers=True keeps "
-            "them between epochs."
+        fix=_END_THREADS if kept and not stuck else _LET_EXIT,
+        locations=(
+            *(facts.location(ending, worker.site) for worker in kept[:1]),
+            *facts.locations_of(ending),
+            *facts.locations_of(waiting),
         ),
-        locations=(*facts.locations_of(ending), *facts.locations_of(waiting)),
-        evidence=tuple(f"worker {worker.pid} is at {worker.site_text()}" for worker in stuck)
-        or (f"{who}: inside the DataLoader's _shutdown_workers",),
+        evidence=tuple(standing) or (f"{who}: inside the DataLoader's _shutdown_workers",),
     )

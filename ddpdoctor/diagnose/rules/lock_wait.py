@@ -3,6 +3,7 @@
 ## What
 A rank waits for a lock that is not released: the lock file of a build, a download or a cache, a lock that the kernel
 holds on a file (flock, fcntl), or a lock between threads of the rank itself, of which one may be waited for in a queue.
+So are the places of a semaphore that no thread gives back.
 
 ## Why it hangs
 A process that was killed leaves its lock file behind, and the next process polls for ever until the file is removed.
@@ -83,6 +84,8 @@ def _what(wait: LockWait) -> str:
     if wait.through:
         threads = f"threads, {len(wait.through)} of which wait" if len(wait.through) > 1 else "thread, which waits"
         return f"its own {threads} for the lock `{wait.expression}`"
+    if wait.semaphore:
+        return f"a place of the semaphore `{wait.expression}`"
     if wait.kind is LockKind.THREAD:
         return f"the lock `{wait.expression}`" if wait.expression else "a lock of its own process"
     if wait.path:
@@ -113,6 +116,10 @@ def _advice(wait: LockWait) -> str:
     alive = any(owner.name for owner in wait.owners)
     if wait.through:
         return "Let every thread take its locks in the same order, and hold none while it waits for another thread."
+    if wait.semaphore:
+        return (
+            "Give each place back on every way out, with `with` or in a `finally`, also where there is nothing to do."
+        )
     if wait.kind is LockKind.THREAD:
         return "Take the lock with `with`, and do not communicate or wait for other threads inside it."
     if alive:

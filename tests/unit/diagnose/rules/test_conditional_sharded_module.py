@@ -171,3 +171,42 @@ def test_a_method_that_the_forward_calls_communicates(odd: int) -> None:
     evidence = job([left_out if rank == odd else usual for rank in range(3)], code={AT.file: METHOD})
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD210", (odd,))
+
+
+WRITES = """\
+class Language(nn.Module):
+    def forward(self, text):
+        return self.head(self.body(text))
+
+
+def write(model, text):
+    while True:
+        if text.is_long():
+            break
+        text = text + model(text)
+        {trains}
+
+
+def main():
+    while True:
+        write(model, first())
+        dist.all_reduce(counts)
+"""
+
+
+@pytest.mark.parametrize("odd", range(3))
+@pytest.mark.parametrize(("trains", "code"), [(False, "DD210"), (True, "DD206")])
+def test_a_generation_that_ends_earlier_runs_fewer_forwards_of_the_shards(odd: int, trains: bool, code: str) -> None:
+    here, main = At(function="write"), At(function="main")
+    gather = replace(AT.all("all_gather_into_tensor", 3, function="forward"))
+    gather = replace(gather, path=(gather.site, here.line(10), main.line(16)))
+    turn = [here.forward(10), gather, *([here.backward(11)] if trains else [])]
+    counts = main.all("all_reduce", 17)
+    before = [*turn * 5, counts] * 2
+    usual = Doing([*before, *turn * 3, *turn[:2]], callers=(here.line(10), main.line(16)))
+    early = Doing([*before, *turn * 3, counts])
+    text = WRITES.format(trains="loss(text).backward()" if trains else "pass")
+    evidence = _under_fsdp(job([early if rank == odd else usual for rank in range(3)], code={AT.file: text}))
+    found = examine(evidence).diagnoses[0]
+    # a loop that trains is left by a decision of one rank
+    assert (found.code, found.culprits.members, found.locations[0].line) == (code, (odd,), 9)

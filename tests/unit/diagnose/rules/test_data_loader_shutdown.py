@@ -70,3 +70,22 @@ def test_workers_that_are_on_their_way_out_hold_nobody(second: tuple[Child, ...]
     ranks = (waits.ranks[0], replace(one, children=(_worker(7001, STILL),)), replace(other, children=second))
     found = examine(replace(waits, ranks=ranks)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD237", culprits)
+
+
+def _left_by(*threads: Thread) -> Child:
+    """A worker whose main thread waits at the interpreter's end."""
+    ends = Thread(7001, "MainThread", (Site("/usr/lib/python3.11/threading.py", 1590, "_shutdown"),))
+    return replace(_worker(7001, STILL), stacks=Stacks(StackSource.PYSPY, (*threads, ends)))
+
+
+def test_a_thread_of_a_worker_that_does_not_end_is_shown() -> None:
+    get = Site("/usr/lib/python3.11/queue.py", 171, "Queue.get")
+    serves = Thread(7002, "Thread-1", (Site("/usr/lib/python3.11/socket.py", 294, "socket.accept"),))
+    writes = Thread(7003, "thumbnails", (get, Site("/job/tiles.py", 29, "write_all")))
+    evidence = _job("_MultiProcessingDataLoaderIter._shutdown_workers", 1)
+    for threads, place, said in (((serves, writes), ("/job/tiles.py", 29), True), ((serves,), (AT.file, 7), False)):
+        odd = replace(evidence.ranks[1], children=(_left_by(*threads),))
+        found = examine(replace(evidence, ranks=(evidence.ranks[0], odd, evidence.ranks[2]))).diagnoses[0]
+        assert (found.code, found.culprits.members) == ("DD237", (1,))
+        assert (found.locations[0].file, found.locations[0].line) == place
+        assert ("a thread of worker 7001, for which it waits at its end, is at tiles.py:29" in found.summary) is said

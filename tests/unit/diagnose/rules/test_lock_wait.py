@@ -166,6 +166,38 @@ def test_a_lock_that_no_thread_is_inside_of() -> None:
     assert "No other thread of the process" in found.why
 
 
+DRAWING = """def drawn(self):
+
+
+
+
+
+
+
+    self.free.acquire()  # line 9
+    self.pool.submit(self.draw)
+
+def draw(self):
+    time.sleep(2)        # line 13
+    self.free.release()
+"""
+THREADING = "/usr/lib/python3.11/threading.py"
+ACQUIRE = (Site(THREADING, 327, "Condition.wait"), Site(THREADING, 479, "Semaphore.acquire"))
+IDLE = (Site("/usr/lib/python3.11/concurrent/futures/thread.py", 81, "_worker"),)
+
+
+@pytest.mark.parametrize(("drawer", "code"), [(IDLE, "DD238"), ((AT.line(13, "draw"), *IDLE), "DD299")])
+def test_places_of_a_semaphore_that_no_thread_gives_back(drawer: tuple[Site, ...], code: str) -> None:
+    evidence = in_code(DRAWING, asleep(*ACQUIRE, call="futex", wchan="futex_do_wait"))
+    seen = evidence.ranks[1]
+    assert seen.stacks is not None
+    pool = Thread(seen.worker.pid + 1, "sheet_0", drawer)
+    changed = replace(seen, stacks=replace(seen.stacks, threads=(*seen.stacks.threads, pool)))
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == (code, (1,), 9)
+    assert ("a place of the semaphore `self.free`" in found.summary) is (code == "DD238")
+
+
 def test_a_lock_that_all_ranks_wait_for_has_no_culprit_among_them() -> None:
     one = asleep(FILE_BATON).ranks[1]
     waiting = Doing([AT.next(3)], blocked=False, stands=AT.line(9))

@@ -71,6 +71,19 @@ def test_two_ranks_have_no_majority_but_habits(
     assert (found.code, found.culprits.members) == ("DD211", blamed)
 
 
+def test_a_line_may_communicate_several_times_for_each_name() -> None:
+    """A metric of a library meets in a barrier and gathers, once for each of its states and not always alike."""
+    code = {AT.file: PROGRAM.format(target="k", iterable="scores", value="scores[k]")}
+    meets, gathers = (AT.all(op, 3, function="report") for op in ("barrier", "all_gather"))
+    one = [meets, gathers, gathers, meets, gathers]
+    after = AT.all("all_reduce", 9, function="main")
+    before = [*one * 3, after] * 2
+    fewer = Doing([*before, *one * 2, after], callers=CALLERS[1:])
+    more = Doing([*before, *one * 2, meets], callers=CALLERS)
+    found = examine(job([more, fewer], code=code)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD211", (1,))
+
+
 HELPER = """\
 class Meters:
     def reduce_all(self):
