@@ -173,8 +173,9 @@ def run(program: Expected, folder: Path) -> FirstRun:
 
 def _answers(program: Expected, report: Report) -> bool:
     """Whether it names the cause and the ranks of a job that it calls slow: of what is busy without end it will not say
-    more."""
-    first = report["diagnoses"][0] if report["diagnoses"] and report["outcome"] == "slow" else {}
+    more. A job that is to crash ends itself."""
+    final = report["outcome"] == "slow" and program.outcome != "crash"
+    first = report["diagnoses"][0] if report["diagnoses"] and final else {}
     return first.get("code") in program.codes and set(first["culprits"]) == set(program.culprits)
 
 

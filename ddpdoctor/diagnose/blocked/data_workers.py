@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from ddpdoctor.diagnose.blocked import lock_statements
 from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_of_child, line_of_thread
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import uses_processor
@@ -27,7 +28,7 @@ class WorkerInDataset:
     site: Site
     #: kernel function in which its main thread sleeps
     wchan: str
-    #: whether it sleeps in a lock
+    #: whether it sleeps in a lock that a fork may have copied
     in_lock: bool
     blocked: BlockedSyscall
 
@@ -100,8 +101,9 @@ def _in_dataset(child: Child, facts: Facts) -> WorkerInDataset | None:
         return None  # idle: waiting for its next index
     wchan = _wchan(child, thread)
     locks = wchan.startswith("futex") and not any("sleep" in f.function or _is_notified(f) for f in inside)
+    shared = lock_statements.is_shared(facts.program, lock_statements.lock_taken(facts.program, own[0]))
     blocked = blocked_syscall_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
-    return WorkerInDataset(child.worker.pid, own[0], wchan, locks, blocked)
+    return WorkerInDataset(child.worker.pid, own[0], wchan, locks and not shared, blocked)
 
 
 def _is_notified(frame: Site) -> bool:

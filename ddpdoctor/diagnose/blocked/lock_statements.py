@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 from ddpdoctor.program.text import text_of
@@ -21,6 +22,25 @@ def lock_taken(program: Program, site: Site) -> str:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acquire":
             return text_of(node.func.value)
     return ""
+
+
+def is_shared(program: Program, lock: str) -> bool:
+    """Whether a lock of this name, as `lock_taken` tells it, is one of `multiprocessing`: processes share it, and a
+    fork copies nothing of it."""
+    wanted = lock.rpartition(".")[2]
+    modules = filter(None, (program.module(file) for file in program))
+    made = (
+        (module, node.value)
+        for module in modules
+        for node in module.of(ast.Assign)
+        if wanted and any(last_name(target) == wanted for target in node.targets)
+    )
+    return any(isinstance(value, ast.Call) and _of_processes(module, value.func) for module, value in made)
+
+
+def _of_processes(module: Module, function: ast.expr) -> bool:
+    name = module.imported(function)
+    return any(name.startswith(f"{package}.") for package in ("multiprocessing", "torch.multiprocessing"))
 
 
 def _name(lock: ast.expr) -> str:

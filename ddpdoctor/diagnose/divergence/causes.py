@@ -10,6 +10,7 @@ from ddpdoctor.diagnose.divergence import (
     backward_calls,
     barrier_pairing,
     batch_counts,
+    except_clauses,
     missing_gradients,
     reduced_names,
     sharded_modules,
@@ -90,9 +91,17 @@ def _forward_alone(_: Facts, divergence: Divergence) -> bool:
     return divergence.pattern is Pattern.EXTRA_FORWARD and divergence.odd_site is not None
 
 
-def _created_group(_: Facts, divergence: Divergence) -> bool:
+def _created_group(facts: Facts, divergence: Divergence) -> bool:
     act = divergence.odd_next
-    return _extra_call(divergence) and act is not None and act.op in CREATING
+    alone = _extra_call(divergence) or (only_an_exception(divergence) and _handled(facts, divergence))
+    return alone and act is not None and act.op in CREATING
+
+
+def _handled(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the odd ranks made their call in the handler of what they raised."""
+    path = divergence.odd_next.path if divergence.odd_next else ()
+    within = {(frame.file, except_clauses.handler_at(facts.program, frame)) for frame in path}
+    return all((point.site.file, point.site.line) in within for point in divergence.branch_points)
 
 
 def _sharded_state(facts: Facts, divergence: Divergence) -> bool:
@@ -103,7 +112,7 @@ def _sharded_state(facts: Facts, divergence: Divergence) -> bool:
 def _call_in_module(facts: Facts, divergence: Divergence) -> bool:
     if _extra_call(divergence):
         return sharded_modules.made_in_module(facts, divergence)
-    return sharded_modules.fewer_forwards(facts, divergence)
+    return sharded_modules.left_generation(facts, divergence) is not None
 
 
 def _module_for_another(facts: Facts, divergence: Divergence) -> bool:
@@ -179,11 +188,11 @@ def _extra_call(divergence: Divergence) -> bool:
 #: What a divergence must show for each cause; the first match is its cause. Causes that were directly observed come
 #: first, then those that the place of the call implies, and last those that can hold for any call.
 DECIDED_BY: tuple[tuple[Cause, Callable[[Facts, Divergence], bool]], ...] = (
+    (Cause.GROUP_CREATION, _created_group),
     (Cause.CAUGHT_EXCEPTION, _caught_exception),
     (Cause.NO_SYNC, _without_sync),
     (Cause.SMALLER_GRAPH, _smaller_graph),
     (Cause.FORWARD_ALONE, _forward_alone),
-    (Cause.GROUP_CREATION, _created_group),
     (Cause.SHARDED_STATE, _sharded_state),
     (Cause.SHARDED_MODULE, _call_in_module),
     (Cause.BARRIER, _barrier),

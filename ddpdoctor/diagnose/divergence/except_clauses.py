@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.program.enclosing import LOOPS, enclosing, function_around
+from ddpdoctor.program.enclosing import LOOPS, around, enclosing, function_around
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.program import Program
 
@@ -28,6 +28,12 @@ def handler_of_next(program: Program, loader: Site) -> Site | None:
     if len(handlers) != 1:
         return None
     return Site(loader.file, handlers[0].lineno, loader.function)
+
+
+def handler_at(program: Program, stands: Site) -> int:
+    """The line of the innermost `except` in whose body the line is; 0 for none."""
+    handlers = (node for node in around(program, stands) if isinstance(node, ast.ExceptHandler))
+    return next((handler.lineno for handler in handlers if stands.line >= handler.body[0].lineno), 0)
 
 
 def tries_again(program: Program, stands: Site, raised: int) -> bool:

@@ -12,7 +12,13 @@ from ddpdoctor.diagnose.digest import frames, histories
 from ddpdoctor.diagnose.digest.histories import RUN, History, HistoryDiff, HistoryStep
 from ddpdoctor.diagnose.digest.outcome import cap_of_histories, weaker
 from ddpdoctor.diagnose.digest.sides import Comparison, HistorySplit
-from ddpdoctor.diagnose.divergence import control_flow_diff, library_loops, library_paths, once_a_round, turns_told
+from ddpdoctor.diagnose.divergence import (
+    control_flow_diff,
+    library_loops,
+    library_paths,
+    once_a_round,
+    turns_told,
+)
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.call_conditions import both_ways, by_element, condition_of, decided_by
 from ddpdoctor.diagnose.divergence.caught_calls import caught_around

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ast
+from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
@@ -16,6 +17,7 @@ from ddpdoctor.model.ranks import RankSet
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning
 from ddpdoctor.program import enclosing
+from ddpdoctor.program.nodes import last_name
 
 #: Functions of torch, DeepSpeed and Accelerate that gather a sharded model's parameters on every rank of the group.
 STATE_FUNCTIONS = torch_internals.functions(Meaning.GATHERS_STATE) | {
@@ -73,16 +75,23 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
     return condition_of(facts, site, divergence.odd, divergence.reference) is None
 
 
-def fewer_forwards(facts: Facts, divergence: Divergence) -> bool:
-    """Whether the odd ranks left a loop that does nothing but run a sharded model, as a generation does."""
+def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
+    """Where the odd ranks left a loop that does nothing but run a sharded model, as a generation does: at a condition,
+    or at the head of a counted loop. None for other divergences: a loop over data ends with them."""
     step, history = divergence.reference_next, facts.histories.get(divergence.compared.pair[1])
-    if divergence.pattern is not Pattern.LEFT_LOOP or step is None or history is None or step.kind not in _FORWARDS:
-        return False
-    decided = all(point.kind is BranchKind.CONDITION for point in divergence.branch_points)
+    if divergence.pattern is not Pattern.LEFT_LOOP or step is None or step.site is None or history is None:
+        return None
     places = [n for n, one in enumerate(history.steps) if one == step]
     turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
     gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
-    return gathers and decided and bool(divergence.branch_points) and _shards(facts)
+    if step.kind not in _FORWARDS or not gathers or not _shards(facts):
+        return None
+    points = divergence.branch_points
+    if points and all(point.kind is BranchKind.CONDITION for point in points):
+        return divergence.place(points[0])
+    loop = enclosing.loop_around(facts.program, step.site)
+    counted = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"
+    return replace(step.site, line=loop.lineno) if isinstance(loop, ast.For) and counted else None
 
 
 def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, site: Site) -> bool:
@@ -111,7 +120,7 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
             return None
         return ModuleCall(divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
     if divergence.pattern is Pattern.LEFT_LOOP:
-        gathers = divergence.collectives()[1] if fewer_forwards(facts, divergence) else None
+        gathers = divergence.collectives()[1] if left_generation(facts, divergence) else None
         return ModuleCall(gathers, divergence.odd_next, divergence.reference, divergence.odd) if gathers else None
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)

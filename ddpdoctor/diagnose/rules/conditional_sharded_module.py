@@ -35,8 +35,8 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
-from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call
+from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, left_generation, module_call
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
@@ -62,9 +62,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
     culprits = left_out if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
-    left = divergence.pattern is Pattern.LEFT_LOOP
-    decided = [divergence.place(point) for point in divergence.branch_points if left]
-    early = f"left the loop at {wording.place(decided[0])} and " if len(decided) == 1 else ""
+    left = left_generation(facts, divergence)
+    early = f"left the loop at {wording.place(left)} and " if left else ""
     return diagnosis(
         CONDITIONAL_SHARDED_MODULE,
         facts.waiting,
@@ -80,7 +79,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
         ),
         fix=_AS_OFTEN if left else _SAME_MODULES,
         locations=(
-            *(facts.location(culprits or left_out, place) for place in decided),
+            *((facts.location(culprits or left_out, left),) if left else ()),
             facts.location(culprits or left_out, site),
             *facts.locations_of((*left_out, *ran)),
         ),

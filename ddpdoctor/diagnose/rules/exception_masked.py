@@ -100,10 +100,9 @@ def _of_thread(facts: Facts, rank: Rank, thread: EndedThread, blocked: BlockedSy
 
 
 def _tries_again(facts: Facts, one: Failure) -> bool:
-    """The exception makes a loop wait and try again: `except FileExistsError: time.sleep(1)`."""
-    if one.raised is None or facts.wait(one.rank) is not None:
-        return False
-    return any(
+    """The exception makes a loop wait and try again, or go on to the next turn: `except FileExistsError:
+    time.sleep(1)`. The rank is not on its way out then, whatever it waits for in the handler."""
+    return one.raised is not None and any(
         except_clauses.tries_again(facts.program, frame, place.line)
         for frame in facts.stack(one.rank)
         for place in one.raised.frames

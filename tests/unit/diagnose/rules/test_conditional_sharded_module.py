@@ -210,3 +210,38 @@ def test_a_generation_that_ends_earlier_runs_fewer_forwards_of_the_shards(odd: i
     found = examine(evidence).diagnoses[0]
     # a loop that trains is left by a decision of one rank
     assert (found.code, found.culprits.members, found.locations[0].line) == (code, (odd,), 9)
+
+
+COUNTED = """\
+class Language(nn.Module):
+    def forward(self, text):
+        return self.head(self.body(text))
+
+
+def write(model, text, limit):
+    for {turn}:
+        text = text + model(text)
+    return text
+
+
+def main():
+    for text in texts:
+        write(model, text, len(text))
+    dist.all_reduce(counts)
+"""
+
+
+@pytest.mark.parametrize(("turn", "counted"), [("_ in range(limit)", True), ("part in text", False)])
+def test_a_generation_is_counted_and_data_end(turn: str, counted: bool) -> None:
+    """The rank that runs more forwards is the odd one; a loop over data has another reason to end."""
+    here, main = At(function="write"), At(function="main")
+    gather = AT.all("all_gather_into_tensor", 3, function="forward")
+    gather = replace(gather, path=(gather.site, here.line(8), main.line(14)))
+    step = [here.forward(8), gather]
+    counts = main.all("all_reduce", 15)
+    longer = Doing([*step * 7], callers=(here.line(8), main.line(14)))
+    evidence = job(
+        [Doing([*step * 6, counts]), longer, Doing([*step * 6, counts])], code={AT.file: COUNTED.format(turn=turn)}
+    )
+    found = examine(_under_fsdp(evidence)).diagnoses[0]
+    assert (found.code == "DD210", found.culprits.members) == (counted, (1,))

@@ -14,7 +14,7 @@ from ddpdoctor.model.processes import Motion
 from ddpdoctor.model.progress import Raised
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import At, Doing, job, raised
+from tests.unit.diagnose.builders import Act, At, Doing, job, raised
 from tests.unit.diagnose.verdicts import one_odd
 
 AT = At()
@@ -54,6 +54,55 @@ def with_pending(evidence: Evidence, rank: int, error: Raised) -> Evidence:
     assert page is not None
     ranks[rank] = replace(ranks[rank], page=replace(page, pending=(error,)))
     return replace(evidence, ranks=tuple(ranks))
+
+
+RETRIES = """\
+class School:
+    def lesson(self):
+        loss = self.ride()
+        loss.backward()
+
+    def complete(self):
+        while True:
+            try:
+                return self.lesson()
+            except StaleMap:
+                self.open()
+
+    def open(self):
+        self.group = dist.{call}
+
+    def run(self):
+        for number in range(400):
+            self.complete()
+            dist.all_reduce(flat, group=self.group)
+            self.optimizer.step()
+
+
+School().run()
+"""
+
+
+@pytest.mark.parametrize(("call", "code"), [("new_group()", "DD219"), ("barrier()", "DD203")])
+def test_a_loop_that_begins_anew_after_an_exception_is_not_on_its_way_out(call: str, code: str) -> None:
+    # GIVEN a rank whose handler makes a call that no other makes, and begins the turn again
+    def at(act: Act, *path: tuple[int, str]) -> Act:
+        frames = tuple(AT.line(*place) for place in (*path, (23, "<module>")))
+        return replace(act, site=frames[0], path=frames)
+
+    done = [
+        at(AT.backward(4), (4, "lesson"), (9, "complete"), (18, "run")),
+        at(AT.all("all_reduce", 19), (19, "run")),
+        at(AT.update(20), (20, "run")),
+    ]
+    alone = at(AT.all(call.removesuffix("()"), 14), (14, "open"), (11, "complete"), (18, "run"))
+    error = raised("StaleMap", "map 0", 50.0, AT.line(9, "complete"))
+    odd = Doing([STARTED, *done * 3, alone], callers=alone.path[1:])
+    usual = Doing([STARTED, *done * 3, *done[:2]], callers=done[1].path[1:])
+    evidence = with_pending(job([usual, odd, usual], code={AT.file: RETRIES.format(call=call)}), 1, error)
+    found = examine(evidence).diagnoses
+    assert (found[0].code, found[0].culprits.members, found[0].confidence) == (code, (1,), Confidence.LIKELY)
+    assert "DD253" not in [one.code for one in found]
 
 
 STILL = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)

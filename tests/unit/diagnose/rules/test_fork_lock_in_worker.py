@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
+from ddpdoctor.model.evidence import SourceFile
 from tests.unit.diagnose.builders import At
 from tests.unit.diagnose.data_workers import fetching, worker
 
@@ -12,3 +17,26 @@ AT = At()
 def test_a_worker_in_a_lock() -> None:
     found = examine(fetching(worker(AT.line(41, "__getitem__"), wchan="futex_do_wait"))).diagnoses[0]
     assert (found.code, found.locations[0].line) == ("DD235", 41)
+
+
+MADE = """\
+import multiprocessing
+import threading
+
+
+class Budget:
+    def __init__(self, units):
+        self.permits = {made}
+
+    def take(self):
+        self.permits.acquire()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "code"), [("threading.Lock()", "DD235"), ("multiprocessing.Semaphore(units)", "DD234")]
+)
+def test_a_fork_copies_no_lock_that_processes_share(made: str, code: str) -> None:
+    evidence = fetching(worker(AT.line(10, "take"), wchan="futex_do_wait"))
+    found = examine(replace(evidence, code={AT.file: SourceFile(AT.file, MADE.format(made=made))})).diagnoses[0]
+    assert (found.code, found.locations[0].line) == (code, 10)
