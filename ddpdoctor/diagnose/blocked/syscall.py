@@ -97,7 +97,7 @@ def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
     if site is None:
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
-    return _blocked_syscall(site, inside, seen.process, seen.thread)
+    return _blocked_syscall(site, inside, seen.process, thread.os_id)
 
 
 def other_threads(facts: Facts, rank: Rank) -> tuple[tuple[Thread, BlockedSyscall], ...]:

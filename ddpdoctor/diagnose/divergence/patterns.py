@@ -287,9 +287,8 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     for seen in (compared, compared.mirrored()):
         if not _merely_behind(facts, seen) and (points := library_loops.left_behind(facts, seen)):
             return Divergence(Pattern.LEFT_LOOP, seen, split.unique, weaker(cap, Confidence.LIKELY), points)
-    if (first := _at_collectives(compared)) is not None and _dispatched(
-        facts, first, first.diff.left[0], first.diff.right[0]
-    ):
+    first = _at_collectives(compared)
+    if first is not None and _dispatched(facts, first, first.diff.left[0], first.diff.right[0]):
         return Divergence(Pattern.ORDER, first, split.unique, cap)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
 

@@ -56,8 +56,8 @@ MIXED = """def mix(self):
 GET = Site("/usr/lib/python3.11/queue.py", 171, "get")
 
 
-def mixing(*lines: int) -> Evidence:
-    """Rank 1's main thread waits in a queue, and others of its threads sleep in a lock at these lines."""
+def mixing(*lines: int, wchan: str = "futex_do_wait") -> Evidence:
+    """Rank 1's main thread waits in a queue, and others of its threads sleep at these lines, in a lock."""
     evidence = in_code(MIXED, asleep(GET, wchan="futex_do_wait"))
     seen = evidence.ranks[1]
     assert seen.process is not None
@@ -65,7 +65,8 @@ def mixing(*lines: int) -> Evidence:
     pid = seen.worker.pid
     numbered = [(pid + n, line) for n, line in enumerate(lines, 1)]
     others = tuple(Thread(number, f"Thread-{number - pid}", (AT.line(line, "mix"),)) for number, line in numbered)
-    states = tuple(ThreadState(number, "python", "S", "futex_do_wait", 1.0, "futex") for number, _ in numbered)
+    call = "futex" if wchan.startswith("futex") else ""
+    states = tuple(ThreadState(number, "python", "S", wchan, 1.0, call) for number, _ in numbered)
     changed = replace(
         seen,
         stacks=replace(seen.stacks, threads=(*seen.stacks.threads, *others)),
@@ -83,6 +84,7 @@ def test_threads_that_wait_for_each_others_locks_while_the_main_thread_waits_for
 
 def test_a_thread_that_may_be_at_work_may_be_what_is_waited_for() -> None:
     assert examine(mixing(11, 12)).diagnoses[0].code == "DD299"
+    assert examine(mixing(11, 11, wchan="pipe_read")).diagnoses[0].code == "DD299"
 
 
 def polled(exists: bool | None, *holders: Holder, modified: float = 50.0) -> Evidence:
