@@ -21,7 +21,7 @@ from ddpdoctor.cli.lint_citations import with_lint_findings
 from ddpdoctor.cli.live_view import ranks_named
 from ddpdoctor.collect import bundle
 from ddpdoctor.config import OnHang, WatchConfig
-from ddpdoctor.diagnose.course import early_sign
+from ddpdoctor.diagnose.course import early_sign, with_course
 from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
@@ -76,6 +76,8 @@ class VerdictActions:
         self._attempts: list[str] = []
         #: the reported hang, as long as it lasts
         self._standing: Verdict | None = None
+        #: the last one, if it was on a job that stood for a rank at work, and the job has not gone on since
+        self._slow: Verdict | None = None
 
     def tick(self) -> None:
         """Watch for a moment. An error of ours is reported once, and then the job is left alone."""
@@ -188,6 +190,8 @@ class VerdictActions:
             return None
         own = Exit(self._job.pid, self._job.returncode or 0, time.monotonic())
         final = self._watcher.close(own, tuple(self._job.sent))
+        if final is not None and self._slow is not None:
+            final = _after(self._slow, final)
         if final is None or not self._attempts:
             return final
         return dataclasses.replace(
@@ -251,7 +255,7 @@ class VerdictActions:
             f"attempt {number} failed: {f'{first.code}: {first.summary}' if first else 'unexplained'}"
         )
         self._print(verdict, job=f"attempt {number} failed; the launcher has started the ranks again")
-        self._shown = self._standing = None
+        self._shown = self._standing = self._slow = None
         self._announcements.recovered("the launcher has started the ranks again")
 
     def _stop(self) -> None:
@@ -278,7 +282,7 @@ class VerdictActions:
         self._print(verdict, job="looked at before its launcher ended the job")
 
     def _resumed(self, moved: float) -> None:
-        self._standing = None
+        self._standing = self._slow = None
         self._announcements.recovered("the job made progress again")
         self._console.say(f"resumed: the job made progress again {moved - self._started:.0f} s after its start")
 
@@ -296,6 +300,7 @@ class VerdictActions:
         self._shown = verdict
         self._job.stands_still = False
         self._standing = verdict if verdict.report.outcome is Outcome.HANG else None
+        self._slow = verdict if verdict.report.outcome is Outcome.SLOW else None
         self._write_file(verdict, "json", self._config.json)
         folder = self._write_bundle(verdict)
         self._announcements.incident(verdict.report, folder)
@@ -377,6 +382,15 @@ def _in_words(seen: Seen, groups: int) -> str:
     if told := waited_in_words(seen.waited):
         parts.append(told)
     return f" ({', '.join(parts)})"
+
+
+def _after(slow: Verdict, final: Verdict) -> Verdict:
+    """The verdict on a job that has ended, with what it stood for before."""
+    told = next(iter(slow.report.diagnoses), None)
+    course = dataclasses.replace(final.capture.course, slow=told)
+    code = {**slow.capture.code, **final.capture.code}
+    capture = dataclasses.replace(final.capture, course=course, code=code)
+    return dataclasses.replace(final, report=with_course(final.report, course, code), capture=capture)
 
 
 def _gist(verdict: Verdict) -> object:

@@ -141,14 +141,14 @@ def _threads(tasks: Path) -> list[tuple[ThreadState, SystemCall]]:
 def _with_holders(
     pid: int, state: ThreadState, call: SystemCall, descriptors: tuple[Descriptor, ...], holders: Holders
 ) -> ThreadState:
-    """The thread state with the holders of what it waits on; for other threads than the main one only of processes and
-    mutexes."""
+    """The thread state with the holders of what it waits on; for other threads than the main one only of processes,
+    mutexes and pipes: the thread that trains need not be the main one, and they have many sockets."""
     target = next((d for d in descriptors if d.number == state.descriptor), None)
     if call.child is not None:
         held, unseen = holders.of_child(call.child)
     elif call.mutex_owner is not None:
         held, unseen = holders.of_mutex(pid, call.mutex_owner)
-    elif target is not None and state.os_id == pid:
+    elif target is not None and (state.os_id == pid or target.kind == "pipe"):
         held, unseen = holders.of_call(pid, state.call, target)
     else:
         return state

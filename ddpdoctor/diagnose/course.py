@@ -9,6 +9,7 @@ from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import (
     GROUP_ORDER_CYCLE,
     LOCAL_STOP_DECISION,
+    RANK_DIED,
     THREADS_SHARE_GROUP,
     UNDECIDED,
     UNEVEN_INPUTS,
@@ -24,6 +25,8 @@ from ddpdoctor.model.report import Report
 
 #: what a reader of a warning must know
 NO_PROOF = "a warning, no proof: all ranks still move"
+#: and of what a job stood for that has ended since
+NOT_ARRIVED = "told while the job stood for it; it had not arrived when the others gave up"
 #: code of an early sign -> the rule of the hang, and what to change
 _FIXES = {
     UNEVEN_INPUTS.code: (
@@ -47,6 +50,8 @@ def with_course(report: Report, course: Course, code: Mapping[str, SourceFile]) 
         return _noted(replace(_with_lines(warned, code), not_considered={}), NO_PROOF)
     if report.outcome is Outcome.HANG:
         report = _by_signs(_one_story(report, course.warning, code), course.signs, code)
+    if report.outcome is Outcome.CRASH and course.slow is not None:
+        report = _gave_up(report, course.slow, code)
     if course.desync is not None and report.outcome in (Outcome.HANG, Outcome.CRASH):
         return _noted(report, _began(course.desync))
     return report
@@ -65,6 +70,18 @@ def _one_story(report: Report, warning: Diagnosis | None, code: Mapping[str, Sou
         return report
     told = replace(warning, culprits=first.culprits, culprit_confidence=first.culprit_confidence, waiting=first.waiting)
     return _told_instead(report, told, code)
+
+
+def _gave_up(report: Report, slow: Diagnosis, code: Mapping[str, SourceFile]) -> Report:
+    """Where ranks have only given up waiting, what they waited for is the cause: a rank that was slow when the job was
+    looked at, and has not arrived."""
+    first = next(iter(report.diagnoses), None)
+    if first is None or first.code != RANK_DIED.code or first.confidence is not Confidence.POSSIBLE:
+        return report
+    if not first.culprits or any(rank in slow.culprits for rank in first.culprits):
+        return report
+    told = _told_instead(replace(report, diagnoses=(first,)), slow, code)
+    return _noted(told, NOT_ARRIVED)
 
 
 def _without_blame(one: Diagnosis) -> Diagnosis:

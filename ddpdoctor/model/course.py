@@ -22,5 +22,7 @@ class Course:
     hangs: bool = False
     #: who waited for whom, None if that was not followed
     waited: Waited | None = None
+    #: what was told of a job that stood for a rank which was at work, if it has not gone on since
+    slow: Diagnosis | None = None
     #: loops over loaders that were seen not to end together
     signs: tuple[EarlySign, ...] = ()

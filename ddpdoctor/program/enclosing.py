@@ -161,6 +161,13 @@ def function_around(program: Program, site: Site) -> FunctionNode | None:
     return innermost_function(tree, site.line) if tree else None
 
 
+def class_around(program: Program, site: Site) -> ast.ClassDef | None:
+    """The innermost class around a line; None for code outside classes, or if the source is not known."""
+    tree = program.tree(site.file)
+    around = nodes_around(tree, site.line) if tree else ()
+    return next((node for node in reversed(list(around)) if isinstance(node, ast.ClassDef)), None)
+
+
 def enclosing(program: Program, site: Site) -> list[ast.AST]:
     """Nodes around the line, outermost first, from the innermost function on."""
     tree = program.tree(site.file)

@@ -1,4 +1,4 @@
-"""Polling loops: they sleep until a file is gone, or exists."""
+"""Polling loops: they sleep until a file is gone, or exists, or until something else that they ask for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _CHECKS = frozenset({"exists", "lexists", "isfile", "is_file", "isdir", "is_dir"
 #: calls that create a file and fail if it exists; `open` counts only with mode "x" or O_EXCL
 _CLAIMS = frozenset({"mkdir", "makedirs", "symlink", "symlink_to", "link", "hardlink_to", "rename"})
 _SLEEPS = frozenset({"sleep"})
+_CLOCKS = frozenset({"time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "now", "utcnow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,15 @@ def polled_file(program: Program, site: Site) -> Poll | None:
         return None
     found = _test(loop) if isinstance(loop, ast.While) else None
     return Poll(text_of(found[0]), found[1]) if found else _checked_inside(loop)
+
+
+def asks_again(program: Program, site: Site) -> bool:
+    """Whether a loop around a sleeping line goes on for as long as a call answers so, and not for a time."""
+    loop = next((n for n in enclosing.around(program, site) if isinstance(n, (ast.While, ast.For))), None)
+    if not isinstance(loop, ast.While) or not _sleeps(loop, site.line):
+        return False
+    asked = {last_name(node.func) for node in walk(loop.test) if isinstance(node, ast.Call)}
+    return bool(asked) and not asked & _CLOCKS
 
 
 def _test(loop: ast.While) -> tuple[ast.expr, bool] | None:

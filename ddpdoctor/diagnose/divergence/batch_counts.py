@@ -124,7 +124,7 @@ def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
 
 
 def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
-    """The forward that one side repeated where the other updated its weights, and both sides."""
+    """The forward or backward that one side repeated where the other updated its weights, and both sides."""
     if not _after_backward(facts, divergence) or divergence.pattern not in (Pattern.UNCLEAR, Pattern.LEFT_LOOP):
         return None
     if any(
@@ -134,7 +134,9 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     for (more, less), ranks in zip(sides, (divergence.odd, divergence.reference), strict=True):
         rest = divergence.reference if ranks == divergence.odd else divergence.odd
-        if more is None or more.kind not in _FORWARDS or less is None or not _updates(facts, less, rest):
+        # of a model that is not called through its wrapper only the backwards are recorded
+        part = more is not None and (more.kind in _FORWARDS or more == divergence.diff.before)
+        if more is None or not part or less is None or not _updates(facts, less, rest):
             continue
         if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
             return more, ranks, rest
@@ -173,14 +175,16 @@ def _in_generator(facts: Facts, point: BranchPoint) -> bool:
 
 
 def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
-    """Whether the same forward ran before in this step: neither a batch was fetched nor weights updated since."""
+    """Whether the same ran before in this step: neither a batch was fetched nor weights updated since."""
     history = facts.histories.get(ranks.members[0])
     steps = history.steps if history else ()
     last = next((n for n in reversed(range(len(steps))) if steps[n] == forward), None)
     if last is None:
         return False
-    earlier = next((n for n in reversed(range(last)) if steps[n].kind in (*_ROUND, *_FORWARDS)), None)
-    return earlier is not None and steps[earlier].kind in _FORWARDS and steps[earlier].site == forward.site
+    ends = frozenset({*_ROUND, *_FORWARDS, forward.kind})
+    earlier = next((n for n in reversed(range(last)) if steps[n].kind in ends), None)
+    same = _FORWARDS if forward.kind in _FORWARDS else {forward.kind}
+    return earlier is not None and steps[earlier].kind in same and steps[earlier].site == forward.site
 
 
 def _as_many_batches(facts: Facts, divergence: Divergence) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.diagnose import conditions
-from ddpdoctor.diagnose.digest import histories
+from ddpdoctor.diagnose.digest import file_polling, histories
 from ddpdoctor.diagnose.digest.histories import HistoryDiff
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence import control_flow_diff, empty_checks
@@ -40,11 +40,19 @@ def left_behind(facts: Facts) -> tuple[RankSet, RankSet] | None:
     )
     own_failure = any(not failure.victim for failure in facts.failures)
     lost = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
-    others = facts.waiting | lost
+    asking = RankSet.of(rank for rank in facts.blockers if _asks_again(facts, rank))
+    others = facts.waiting | lost | asking
+    held = facts.blockers - asking
     if not gone or not others or own_failure:
         return None
     culprits = RankSet.of(rank for rank in gone if rank in facts.graph.targets(facts.waiting)) or gone
-    return (culprits, others) if lost or facts.blockers == culprits or not facts.blockers else None
+    return (culprits, others) if lost or held == culprits or not held else None
+
+
+def _asks_again(facts: Facts, rank: Rank) -> bool:
+    """Whether the rank sleeps between two looks at something that another was to bring."""
+    state = facts.state(rank)
+    return state.naps and state.site is not None and file_polling.asks_again(facts.program, state.site)
 
 
 @kept
@@ -52,7 +60,10 @@ def own_stop(facts: Facts) -> Divergence | None:
     """Ranks that have ended early because they decided to leave a loop in which the others go on; None if the source
     shows something else, or nothing. One that had nothing to do in a turn, and returned, has not decided that."""
     found = left_behind(facts)
-    compared = _compared(facts, *found) if found is not None and not facts.splits else None
+    gone, others = found or (RankSet(), RankSet())
+    # who only asks whether something has come is in no operation that it could be compared by
+    meeting = RankSet.of(rank for rank in others if not _asks_again(facts, rank))
+    compared = _compared(facts, gone, meeting) if not facts.splits else None
     points = control_flow_diff.to_the_end(facts, compared) if compared is not None else ()
     if compared is None or not points or not all(_is_decision(facts, point) for point in points):
         return None

@@ -435,7 +435,10 @@ def _dispatched(facts: Facts, compared: Comparison, odd_next: HistoryStep, refer
     """
     if {odd_next.kind, reference_next.kind} != {EventKind.CALL} or odd_next.site == reference_next.site:
         return False
+    made_in = {(step.site.file, step.site.plain_function) for step in (odd_next, reference_next) if step.site}
     ours, theirs = _dispatcher(odd_next), _dispatcher(reference_next)
+    if len(made_in) < 2:
+        return False  # one function that makes both has an order of its own
     if ours is None or ours != theirs or enclosing.enclosing_loop(facts.program, ours) is None:
         return False
     return made_by(facts, odd_next, compared.reference) and made_by(facts, reference_next, compared.odd)
@@ -559,12 +562,28 @@ def _both_known(facts: Facts, compared: Comparison) -> Pattern:
         (_left_out_module, Pattern.EXTRA_CALL),
         (_goes_round, Pattern.LEFT_LOOP),
         (control_flow_diff.past_a_condition, Pattern.EXTRA_CALL),
+        (_leads_in, Pattern.EXTRA_CALL),
     ):
         if shows(facts, compared.mirrored()):
             return Pattern.UNCLEAR  # decided from the other side
         if shows(facts, compared):
             return pattern
     return Pattern.ORDER
+
+
+def _leads_in(facts: Facts, compared: Comparison) -> bool:
+    """Whether in all rounds before the odd ranks' call came right before that of the others, which also came without
+    it: what a rank computes where it has not kept it from before."""
+    ours, theirs = compared.odd_next, compared.reference_next
+    came: list[bool] = []
+    for rank in compared.pair:
+        history = facts.histories.get(rank)
+        calls = [step for step in history.steps if step.collective] if history else []
+        pairs = list(itertools.pairwise(calls))[: -1 if rank == compared.pair[1] else None]
+        if any(before == ours and after != theirs for before, after in pairs):
+            return False
+        came += [before == ours for before, after in pairs if after == theirs]
+    return True in came and False in came
 
 
 def _left_out_module(facts: Facts, compared: Comparison) -> bool:

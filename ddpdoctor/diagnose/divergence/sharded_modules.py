@@ -98,7 +98,15 @@ def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, sit
     """Whether a module's forward made the call, itself or by a method of its own, and the other side is not in it."""
     theirs = divergence.reference_next.path if divergence.reference_next else ()
     alone = [frame for frame in call.path if frame not in theirs and not facts.is_library(frame.file)]
-    return any(frame.function.rpartition(".")[2] in _RUNNING for frame in (site, *alone))
+    return any(_runs_module(facts, frame) for frame in (site, *alone))
+
+
+def _runs_module(facts: Facts, frame: Site) -> bool:
+    """Whether it is a module's forward; a class of another kind may have methods of these names."""
+    if frame.function.rpartition(".")[2] not in _RUNNING:
+        return False
+    owner = enclosing.class_around(facts.program, frame)
+    return owner is None or bool(owner.bases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,10 @@ def _ended(facts: Facts, culprits: RankSet) -> str:
 def _summary(facts: Facts, culprits: RankSet, left: RankSet) -> str:
     returned = any(facts.state(rank).returned for rank in culprits)
     head = f"{wording.ranks(culprits)} finished {'its training function' if returned else 'with status 0'}"
-    if any(rank in facts.waiting for rank in left):
-        verb = wording.verb(left, "waits", "wait")
-        return f"{head} while {wording.ranks(left)} {verb} for it in {wording.waiting(facts, left)}"
+    waits = RankSet.of(rank for rank in left if rank in facts.waiting)
+    if waits:
+        verb = wording.verb(waits, "waits", "wait")
+        return f"{head} while {wording.ranks(waits)} {verb} for it in {wording.waiting(facts, waits)}"
     return f"{head} while {wording.ranks(left)} still needed it"
 
 
@@ -114,6 +115,10 @@ def _evidence(facts: Facts, culprits: RankSet, left: RankSet) -> Iterator[str]:
         site = facts.state(rank).site
         if site:
             yield f"rank {rank}'s last recorded call is at {wording.place(site)}"
+    for rank in left:
+        state = facts.state(rank)
+        if state.naps and state.site:
+            yield f"rank {rank} sleeps at {wording.place(state.site)} until what it asks for has come"
     for wait in facts.graph.all_waits():
         if wait.rank in left and wait.targets:
             key = f" of the store's key {wait.key}" if wait.key else ""

@@ -37,6 +37,7 @@ from ddpdoctor.diagnose.blocked.saving import saving_at
 from ddpdoctor.diagnose.codes import SLOW_HOST_WORK
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
+from ddpdoctor.diagnose.divergence.early_returns import left_behind
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.observed import Observed
@@ -44,7 +45,9 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
-    working = (rank for rank in facts.blockers if facts.state(rank).activity is Activity.WORKING)
+    left = left_behind(facts)
+    behind = left[1] if left else RankSet()  # who asks again and again for what a rank that has ended was to bring
+    working = (rank for rank in facts.blockers - behind if facts.state(rank).activity is Activity.WORKING)
     workers = RankSet.of(rank for rank in working if saving_at(facts, rank) is None and compiling(facts, rank) is None)
     if workers and facts.waiting:
         yield _diagnosis(facts, workers)

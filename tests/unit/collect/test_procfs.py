@@ -10,8 +10,9 @@ import socket
 import pytest
 
 from ddpdoctor.collect import procfs
+from ddpdoctor.collect.holders import Holders
 from ddpdoctor.model.evidence import Gap, Source
-from ddpdoctor.model.processes import ProcessState
+from ddpdoctor.model.processes import ProcessState, ThreadState
 from tests.unit.collect.conftest import Start, comes, worker
 
 WAITING = "import sys; print('up', flush=True); sys.stdin.readline()"
@@ -34,6 +35,29 @@ def test_a_process_that_waits_for_a_pipe(start: Start) -> None:
     stdin = next(descriptor for descriptor in found.descriptors if descriptor.number == 0)
     assert (stdin.kind, stdin.target.startswith("pipe:[")) == ("pipe", True)
     assert found.io_bytes is None or found.io_bytes > 0
+
+
+THREAD = """
+import sys, threading
+threading.Thread(target=sys.stdin.readline).start()
+print('up', flush=True)
+threading.Event().wait()
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="system calls are read on these only")
+def test_a_thread_that_waits_for_a_pipe_and_who_holds_it(start: Start) -> None:
+    """The thread that trains need not be the main one."""
+    process = start(THREAD)
+
+    def reading() -> list[ThreadState]:
+        data = procfs.fetch(worker(process.pid), holders=Holders())
+        assert isinstance(data, bytes), data
+        threads = procfs.parse(data).threads
+        return [thread for thread in threads if thread.call == "read" and thread.os_id != process.pid]
+
+    assert comes(lambda: bool(reading()))
+    assert os.getpid() in [holder.pid for holder in reading()[0].holders]
 
 
 def test_processor_time_grows_only_where_work_is_done(start: Start) -> None:

@@ -12,11 +12,11 @@ from ddpdoctor.collect import bundle
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, Sample
 from ddpdoctor.diagnose import codes, engine
-from ddpdoctor.diagnose.course import NO_PROOF, with_course
+from ddpdoctor.diagnose.course import NO_PROOF, NOT_ARRIVED, with_course
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
-from ddpdoctor.model.diagnosis import Confidence, Outcome
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.early_sign import EarlySign
 from ddpdoctor.model.evidence import Evidence, SourceFile, Timing
 from ddpdoctor.model.ranks import RankSet
@@ -127,6 +127,45 @@ def test_a_warning_about_others_leaves_a_hang_as_it_is(healthy: Report) -> None:
     for first in (other, decided):
         hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(first,))
         assert with_course(hang, AT_HANG, {}).diagnoses == (first,)
+
+
+SLOW = diagnosis(
+    codes.SLOW_CHECKPOINT,
+    RankSet.of([1, 2]),
+    confidence=Confidence.LIKELY,
+    culprits=RankSet.of([0]),
+    summary="rank 0 still writes",
+    why="w",
+    fix="f",
+)
+
+
+def _died(rank: int, sure: Confidence) -> Diagnosis:
+    return diagnosis(
+        codes.RANK_DIED,
+        RankSet(),
+        confidence=sure,
+        culprits=RankSet.of([rank]),
+        summary="it gave up",
+        why="w",
+        fix="f",
+    )
+
+
+@pytest.mark.parametrize(
+    ("rank", "sure", "code"),
+    [
+        (1, Confidence.POSSIBLE, "DD232"),
+        (1, Confidence.LIKELY, "DD251"),  # it has a failure of its own
+        (0, Confidence.POSSIBLE, "DD251"),  # the slow one itself
+    ],
+)
+def test_ranks_that_gave_up_waiting_for_a_slow_one(healthy: Report, rank: int, sure: Confidence, code: str) -> None:
+    crash = replace(healthy, outcome=Outcome.CRASH, diagnoses=(_died(rank, sure), UNDECIDED))
+    told = with_course(crash, Course(slow=SLOW), {})
+    assert (told.outcome, told.diagnoses[0].code) == (Outcome.CRASH, code)
+    assert (NOT_ARRIVED in told.notes) is (code == "DD232")
+    assert with_course(told, Course(slow=SLOW), {}) == told
 
 
 def test_a_look_taken_for_the_warning_shows_it(healthy: Report) -> None:

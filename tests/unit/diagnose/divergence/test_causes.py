@@ -23,7 +23,6 @@ GIVES_WAY = {
     (Cause.SHARDED_MODULE, Cause.LOCAL_DECISION),
     (Cause.BARRIER, Cause.RANK_CONDITION),
     (Cause.SIGNAL, Cause.LOCAL_DECISION),
-    (Cause.FEWER_NAMES, Cause.ORDER),
 }
 
 

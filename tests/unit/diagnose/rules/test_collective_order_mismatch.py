@@ -131,3 +131,19 @@ def test_a_table_of_functions_that_go_over_loaders_of_their_own() -> None:
     usual, odd = Doing([*accuracy, *error, *accuracy], callers=way), Doing([*accuracy, *error, *error], callers=way)
     found = verdict(MEASURES, one_odd(odd, usual))
     assert (found.code, found.culprits.members) == ("DD213", (1,))
+
+
+@pytest.mark.parametrize(
+    ("before", "order"),
+    [
+        ("gr r gr r", False),  # what it computes where it has not kept it
+        ("gr gr gr", True),  # always both: now one of them may be first
+        ("gr rg gr", True),
+    ],
+)
+def test_a_call_that_always_led_in_to_another_was_made_more(before: str, order: bool) -> None:
+    calls = {"g": AT.all("all_gather", 3, function="prefill"), "r": AT.all("all_reduce", 7, function="read")}
+    done = [act for turn in before.split() for act in (*(calls[name] for name in turn), AT.update(12))]
+    usual, odd = Doing([*done, calls["r"]]), Doing([*done, calls["g"]])
+    report = examine(job([usual, odd, usual]))
+    assert ("DD213" in [one.code for one in report.diagnoses]) is order

@@ -245,3 +245,28 @@ def test_a_generation_is_counted_and_data_end(turn: str, counted: bool) -> None:
     )
     found = examine(_under_fsdp(evidence)).diagnoses[0]
     assert (found.code == "DD210", found.culprits.members) == (counted, (1,))
+
+
+EXCHANGE = """\
+class Exchange{base}:
+    def __call__(self, x):
+        if self.is_sparse(x):
+            dist.all_gather(rows, x)
+        dist.all_reduce(x)
+
+
+def train():
+    while True:
+        Exchange()(x)
+"""
+
+
+@pytest.mark.parametrize(("base", "module"), [("(nn.Module)", True), ("", False)])
+def test_a_class_that_is_no_module_runs_no_forward(base: str, module: bool) -> None:
+    train = At(function="train")
+    gather, reduce = (AT.all(op, line, function="__call__") for op, line in (("all_gather", 4), ("all_reduce", 5)))
+    gather, reduce = (replace(act, path=(act.site, train.line(10))) for act in (gather, reduce))
+    usual = Doing([gather, reduce, reduce, reduce], callers=(train.line(10),))
+    odd = Doing([gather, reduce, reduce, gather], callers=(train.line(10),))
+    found = examine(job([usual, odd, usual], code={AT.file: EXCHANGE.format(base=base)})).diagnoses[0]
+    assert ((found.code == "DD210"), found.culprits.members) == (module, (1,))

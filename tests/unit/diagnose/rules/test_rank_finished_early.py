@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
+from ddpdoctor.model.observed import Observed
+from ddpdoctor.model.processes import Motion, ProcessState, ThreadState
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import NOW, At, Doing, job
 
 AT = At()
 
@@ -94,3 +98,38 @@ def test_the_loop_that_the_others_are_still_in_is_shown() -> None:
     later = Doing([*[act] * 3, AT.all("barrier", 9)])
     found = examine(job([later, gone, later], code={AT.file: STREAM})).diagnoses[0]
     assert (found.code, found.locations[0].line) == ("DD252", 9)
+
+
+MARKS = """\
+def wait(stage):
+    while {asked}:
+        time.sleep(0.25)
+
+
+def main():
+    dist.all_reduce(x)
+    if done:
+        return
+    wait(stage)
+    store.wait(["ledger"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "codes"), [("stage.marks() < world", {"DD252", "DD206"}), ("time.monotonic() < deadline", {"DD231"})]
+)
+def test_who_asks_again_and_again_waits_for_one_that_has_ended(asked: str, codes: set[str]) -> None:
+    last = AT.all("all_reduce", 7, function="main")
+    asks = Doing([last], blocked=False, stands=AT.line(3, "wait"))
+    evidence = job(
+        [asks, Doing([last, AT.all("all_reduce", 11, function="main")]), Doing([last], blocked=False, exit_status=0)],
+        code={AT.file: MARKS.format(asked=asked)},
+    )
+    seen = evidence.ranks[0]
+    nap = ThreadState(seen.worker.pid, "python", "S", "hrtimer_nanosleep", 1.0)
+    still = Motion(1.0, 0.0, 0, Observed.NO, Observed.NO)
+    process = ProcessState(NOW, "S", 1.0, 0, (nap,))
+    sleeps = replace(seen, process=process, motion=still)
+    found = examine(replace(evidence, ranks=(sleeps, *evidence.ranks[1:]))).diagnoses[0]
+    assert found.code in codes
+    assert found.culprits.members == ((2,) if "DD252" in codes else (0,))

@@ -104,3 +104,24 @@ def test_the_norm_of_sharded_gradients_comes_before_the_update() -> None:
     usual, more = Doing([*step(2), *step(2)[:-1]]), Doing([*step(2), *step(3)[:-4]])
     found = examine(job([usual, more, usual], code={AT.file: SHARDED})).diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (1,), 2)
+
+
+MANUAL = """\
+def training_step(self, songs):
+    for part in cut(songs):
+        loss = self.errors(part)
+        self.manual_backward(loss)
+    self.optimizer.step()
+    self.log("loss", loss, sync_dist=True)
+"""
+
+
+@pytest.mark.parametrize("odd", range(3))
+def test_of_a_model_that_is_not_called_through_its_wrapper_only_the_backwards_are_seen(odd: int) -> None:
+    def batch(parts: int) -> list[Act]:
+        return [AT.next(20), AT.forward(20), *[AT.backward(4)] * parts, AT.update(5), AT.all("all_reduce", 6)]
+
+    usual, more = Doing([*batch(2) * 3]), Doing([*batch(2) * 2, *batch(3)[:-2]])
+    report = examine(job([more if rank == odd else usual for rank in range(3)], code={AT.file: MANUAL}))
+    found = report.diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD202", (odd,), 2)
