@@ -9,6 +9,7 @@ from ddpdoctor.diagnose.blocked.syscall import blocked_syscall
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site, Thread
 from ddpdoctor.program.modules import Module
@@ -86,12 +87,27 @@ def _is_queue(module: Module, made: ast.expr) -> bool:
 
 
 def kept_by(facts: Facts, rank: Rank) -> tuple[str, Site] | None:
-    """A thread of the user's program that is still alive: its name and its position."""
+    """What keeps the process from its exit, and where that stands: the child that it joins, or a thread of the user's
+    program that is still alive."""
     seen = facts.rank(rank)
     main = frames.main_thread(seen)
+    if main is not None and any("/multiprocessing/popen_" in frame.file for frame in main.frames):
+        return _joined_child(facts, seen)
     threads: tuple[Thread, ...] = seen.stacks.threads if seen.stacks else ()
     for thread in threads:
         own = [frame for frame in thread.frames if not facts.is_library(frame.file)]
         if thread is not main and own:
-            return thread.name or str(thread.os_id), own[0]
+            return f"its thread {thread.name or str(thread.os_id)!r}", own[0]
     return None
+
+
+def _joined_child(facts: Facts, seen: RankEvidence) -> tuple[str, Site] | None:
+    """The only child of the rank that is in code of the program."""
+    mains = ((child, child.stacks.main()) for child in seen.children if child.stacks)
+    places = (
+        (child, next((frame for frame in thread.frames if not facts.is_library(frame.file)), None))
+        for child, thread in mains
+        if thread
+    )
+    found = [(f"its child process {child.worker.pid}", site) for child, site in places if site]
+    return found[0] if len(found) == 1 else None

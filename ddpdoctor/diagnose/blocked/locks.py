@@ -199,7 +199,7 @@ def _kernel_owner(facts: Facts, wait: LockWait) -> str:
 
 
 def _thread_owner(facts: Facts, wait: LockWait) -> str:
-    if wait.through:
+    if wait.through and not wait.semaphore:
         return (
             f"Its main thread waits for {_either(wait.through)}: that one waits for a lock of the same process, and "
             "who could release it waits, too."

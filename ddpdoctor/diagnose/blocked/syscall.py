@@ -117,7 +117,7 @@ def threads_waited_for(
         return ()
     found = other_threads(facts, rank)
     held = tuple((thread, one) for thread, one in found if so(one))
-    return held if len(held) == sum(not one.for_a_thread for _, one in found) else ()
+    return held if all(so(one) or one.for_a_thread for _, one in found) else ()
 
 
 def blocked_syscall_of_child(child: Child, site: Site, inside: tuple[Site, ...]) -> BlockedSyscall:

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ddpdoctor.diagnose.digest import frames
+from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.evidence import RankEvidence
 from ddpdoctor.model.progress import Event, EventKind
@@ -49,7 +49,10 @@ class HistoryStep:
     collective: bool = False
     #: frames of libraries between the job's line and the operation, innermost first: one line of a job may call a
     #: framework that issues all operations
-    via: tuple[Site, ...] = ()
+    via: tuple[Site, ...] = field(default=(), compare=False)
+    #: these frames as they are compared: of a barrier without their lines, since a helper may make the same barrier
+    #: before a block on one rank and after it on another (`main_process_first()`)
+    way: tuple[Site, ...] = ()
     #: all frames outside torch, innermost first; the job's own callers do not make it another step
     path: tuple[Site, ...] = field(default=(), compare=False)
 
@@ -120,7 +123,7 @@ class History:
 
     def made(self, step: HistoryStep) -> bool:
         """Whether the rank has issued this operation from this place before."""
-        same = [o for o in self.steps if o.kind is step.kind and o.site == step.site and o.via == step.via]
+        same = [o for o in self.steps if o.kind is step.kind and o.site == step.site and o.way == step.way]
         return any(other.op == step.op or step.kind is not EventKind.CALL for other in same)
 
 
@@ -190,13 +193,14 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
     via, path = _via(event), event.path
     if event.kind is not EventKind.CALL:
         reducing = event.kind is EventKind.BACKWARD and reduces
-        return HistoryStep(event.kind, event.site, collective=reducing, via=via, path=path)
+        return HistoryStep(event.kind, event.site, collective=reducing, via=via, way=via, path=path)
     call = event.call
     if call is None or call.kind not in COLLECTIVE:
         return None
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
-    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True, via=via, path=path)
+    way = tuple(replace(frame, line=0) for frame in via) if operations.is_barrier(call.op) else via
+    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True, via=via, way=way, path=path)
 
 
 def _via(event: Event) -> tuple[Site, ...]:

@@ -151,12 +151,24 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     if len(rounds) < ENOUGH_ROUNDS:
         return None
     *earlier, present = rounds
+    if (early := _began_anew(earlier, present)) is not None:
+        return early
     same = [_agreement(one, present) for one in earlier]
     longest = max(same)
     usual = next(one for one, length in zip(reversed(earlier), reversed(same), strict=True) if length == longest)
     if longest == len(present) or not 0 < longest < len(usual):
         return None
     return Strayed(present[longest - 1][0], present[longest][0], usual[longest][0])
+
+
+def _began_anew(earlier: list[tuple[_Message, ...]], present: tuple[_Message, ...]) -> Strayed | None:
+    """Where the rank broke off its last round, and began the present one as it begins all."""
+    *complete, last = earlier
+    same = [_agreement(one, last) for one in complete]
+    broken_off = all(length == len(last) < len(one) for one, length in zip(complete, same, strict=True))
+    if len(complete) < ENOUGH_ROUNDS - 1 or not broken_off or _agreement(complete[-1], present) < len(present):
+        return None
+    return Strayed(last[-1][0], present[0][0], complete[-1][len(last)][0])
 
 
 def _messages(facts: Facts, rank: Rank) -> list[_Message]:
@@ -172,9 +184,13 @@ def _step(event: Event) -> HistoryStep:
 
 
 def _rounds(steps: list[_Message]) -> list[tuple[_Message, ...]]:
-    """The events between the optimizer steps."""
-    ends = [n + 1 for n, (step, _) in enumerate(steps) if step.kind is EventKind.OPTIMIZER_STEP]
-    found = [tuple(steps[first:last]) for first, last in itertools.pairwise((0, *ends, len(steps)))]
+    """The events between the optimizer steps; of a rank that updates no weights, from each message that is like its
+    first one."""
+    starts = [0, *(n + 1 for n, (step, _) in enumerate(steps) if step.kind is EventKind.OPTIMIZER_STEP)]
+    first = next((one for one in steps if one[1] is not None), None)
+    if len(starts) == 1 and first is not None:
+        starts = [n for n, one in enumerate(steps) if one == first]
+    found = [tuple(steps[begin:end]) for begin, end in itertools.pairwise((*starts, len(steps)))]
     return [one for one in found if one]
 
 

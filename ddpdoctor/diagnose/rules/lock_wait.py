@@ -83,7 +83,9 @@ def _diagnosis(facts: Facts, waits: list[LockWait], held: RankSet) -> Diagnosis:
 def _what(wait: LockWait) -> str:
     if wait.through:
         threads = f"threads, {len(wait.through)} of which wait" if len(wait.through) > 1 else "thread, which waits"
-        return f"its own {threads} for the lock `{wait.expression}`"
+        return (
+            f"its own {threads} for {'a place of the semaphore' if wait.semaphore else 'the lock'} `{wait.expression}`"
+        )
     if wait.semaphore:
         return f"a place of the semaphore `{wait.expression}`"
     if wait.kind is LockKind.THREAD:
@@ -114,7 +116,7 @@ def _doing(facts: Facts, owners: RankSet) -> str:
 
 def _advice(wait: LockWait) -> str:
     alive = any(owner.name for owner in wait.owners)
-    if wait.through:
+    if wait.through and not wait.semaphore:
         return "Let every thread take its locks in the same order, and hold none while it waits for another thread."
     if wait.semaphore:
         return (

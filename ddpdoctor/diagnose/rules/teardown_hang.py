@@ -102,7 +102,7 @@ def _diagnosis(facts: Facts, leaving: RankSet, left: RankSet) -> Diagnosis:
     kept = None if queue else kept_by(facts, first)
     asked = queue and not is_over(facts, first)
     site = kept[1] if kept else (queue and not asked and made_queue(facts)) or facts.state(first).site
-    by = f" for its thread {kept[0]!r} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
+    by = f" for {kept[0]} at {wording.place(site)}" if kept else f" at {wording.place(site)}"
     by = " until its multiprocessing.Queue is read" if queue else by
     return diagnosis(
         TEARDOWN_HANG,

@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
+from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.verdicts import one_odd, verdict
 
@@ -151,3 +152,19 @@ def test_a_helper_that_ranks_call_from_places_of_their_own_shows_nothing() -> No
     passed = Doing([_settled(5, 10), AT.all("all_reduce", 12)])
     found = examine(job([came, passed, passed], code={AT.file: HELPER})).diagnoses[0]
     assert found.code != "DD212"
+
+
+def test_a_helper_makes_its_barrier_before_a_block_or_after_it() -> None:
+    """`main_process_first()`: the first process meets the others at the end of the block, these at its head."""
+    library = "/env/lib/python3.11/site-packages/accelerate/state.py"
+
+    def turn(line: int) -> Act:
+        block = AT.line(4)
+        path = (Site(library, 412, "wait_for_everyone"), Site(library, line, "_goes_first"), block, AT.line(9, "main"))
+        return replace(AT.all("barrier", 4), path=path)
+
+    last, after = AT.all("barrier", 10, function="main"), AT.all("broadcast_object_list", 11, function="main")
+    first = Doing([turn(423)] * 3 + [last])
+    others = Doing([turn(418)] * 2 + [last, after])
+    found = examine(job([first, others, others])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD212", (0,), 4)

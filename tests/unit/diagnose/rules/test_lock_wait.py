@@ -200,6 +200,24 @@ def test_places_of_a_semaphore_that_no_thread_gives_back(drawer: tuple[Site, ...
     assert ("a place of the semaphore `self.free`" in found.summary) is (code == "DD238")
 
 
+def test_threads_that_wait_for_places_while_the_main_thread_waits_for_them() -> None:
+    evidence = in_code(DRAWING, asleep(GET, wchan="futex_do_wait"))
+    seen = evidence.ranks[1]
+    assert seen.process is not None
+    assert seen.stacks is not None
+    pid = seen.worker.pid
+    decoding = tuple(Thread(pid + n, f"Thread-{n}", (*ACQUIRE, AT.line(9, "drawn"))) for n in (1, 2))
+    states = tuple(ThreadState(pid + n, "python", "S", "futex_do_wait", 1.0, "futex") for n in (1, 2))
+    changed = replace(
+        seen,
+        stacks=replace(seen.stacks, threads=(*seen.stacks.threads, *decoding)),
+        process=replace(seen.process, threads=(*seen.process.threads, *states)),
+    )
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], changed, evidence.ranks[2]))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD238", (1,))
+    assert "its own threads, 2 of which wait for a place of the semaphore `self.free`" in found.summary
+
+
 def test_a_lock_that_all_ranks_wait_for_has_no_culprit_among_them() -> None:
     one = asleep(FILE_BATON).ranks[1]
     waiting = Doing([AT.next(3)], blocked=False, stands=AT.line(9))

@@ -219,3 +219,22 @@ def test_of_histories_that_have_lost_their_beginning_the_last_round_is_counted()
     found = examine(job([usual, Doing([meet, meet, *own, *own, AT.recv(5, 0)]), usual], lost=1)).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD218", (1,))
     assert "for the 3rd time from rank 0 since their last collective, which has sent 2 times" in found.summary
+
+
+def test_a_rank_that_broke_off_its_round_and_began_the_next() -> None:
+    """A worker without updates of its own: its rounds begin as its first one does."""
+    weights, count = AT.recv(9, 0), [replace(sent(0), site=AT.line(3))]
+    whole, short = [weights, *count, *[sent(0)] * 3], [weights, *count, *[sent(0)] * 2]
+    sends = [replace(sent(rank), site=AT.line(20)) for rank in (1, 2)]
+    takes = [act for rank in (1, 2) for act in (AT.recv(22, rank), *[AT.recv(24, rank)] * 3)]
+    learner = [*sends, *takes, AT.update(30)]
+    ranks = [
+        Doing([*learner * 4, *sends, *takes]),
+        Doing([AT.all("init_process_group", 1), *whole * 5, weights]),
+        Doing([AT.all("init_process_group", 1), *whole * 4, *short, weights]),
+    ]
+    found = examine(job(ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD218", (2,))
+    # WHEN its rounds were of several lengths before THEN that was no mistake
+    ranks[2] = Doing([AT.all("init_process_group", 1), *short, *whole * 3, *short, weights])
+    assert examine(job(ranks)).diagnoses[0].culprits.members == ()

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence, SourceFile
+from ddpdoctor.model.processes import Child
+from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose.builders import At, Doing, job
 
@@ -87,3 +89,17 @@ def test_a_queue_whose_thread_the_program_joins() -> None:
     found = examine(replace(ended(*inside), code=source("import multiprocessing as mp\nqueue = mp.Queue()\n")))
     first = found.diagnoses[0]
     assert (first.code, first.culprits.members, first.locations[0].line) == ("DD254", (0,), 40)
+
+
+def test_a_child_that_the_process_joins_at_its_exit_is_shown() -> None:
+    fork = "/usr/lib/python3.11/multiprocessing/popen_fork.py"
+    exits = Site(fork, 27, "Popen.poll"), Site("/usr/lib/python3.11/multiprocessing/util.py", 357, "_exit_function")
+    evidence = ended(*exits)
+    get = Site("/usr/lib/python3.11/multiprocessing/queues.py", 103, "Queue.get")
+    draws = Thread(7001, "MainThread", (get, Site("/job/plotter.py", 15, "draw")))
+    child = Child(Worker(7001, 1.0, Role.CHILD), None, Stacks(StackSource.PYSPY, (draws,)), None)
+    first = replace(evidence.ranks[0], children=(child,))
+    found = examine(replace(evidence, ranks=(first, *evidence.ranks[1:]))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD254", (0,))
+    assert (found.locations[0].file, found.locations[0].line) == ("/job/plotter.py", 15)
+    assert "for its child process 7001 at plotter.py:15" in found.summary
