@@ -645,6 +645,7 @@ TYPES: Mapping[str, Type] = {
     "length": Type(_INT, _counted(lambda c: {loader.length for loader in c.loaders})),
     "batches": Type(_INT, _counted(lambda c: c.delivered)),
     "forwards": Type(_INT, _counted(lambda c: c.forwards)),
+    "all_forwards": Type(_INT, _counted(lambda c: c.forwards + c.forwards_no_sync)),
     "no_sync": Type(_INT, _counted(lambda c: c.forwards_no_sync)),
     "backwards": Type(_INT, _counted(lambda c: c.backward_entered)),
     "left": Type(_INT, _counted(lambda c: c.backward_left)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Mapping
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
@@ -125,6 +126,9 @@ def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
 
 def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep, RankSet, RankSet] | None:
     """The forward or backward that one side repeated where the other updated its weights, and both sides."""
+    if divergence.pattern is Pattern.NO_SYNC and divergence.odd_next is not None:
+        parted = whole_step(facts, divergence) is False
+        return (divergence.odd_next, divergence.odd, divergence.reference) if parted else None
     if not _after_backward(facts, divergence) or divergence.pattern not in (Pattern.UNCLEAR, Pattern.LEFT_LOOP):
         return None
     if any(
@@ -141,6 +145,20 @@ def more_microbatches(facts: Facts, divergence: Divergence) -> tuple[HistoryStep
         if _again(facts, more, ranks) and _as_many_batches(facts, divergence):
             return more, ranks, rest
     return None
+
+
+def whole_step(facts: Facts, divergence: Divergence) -> bool | None:
+    """Whether the odd ranks ended their step, or fetched another batch, between the forward that they ran under no_sync
+    and the next one; otherwise both are parts of one batch. None if no batch was recorded, so that nothing tells."""
+    history = facts.histories.get(divergence.compared.pair[0])
+    steps = history.steps if history else ()
+    pairs = (divergence.diff.before, divergence.odd_next)
+    start = max((n for n in range(1, len(steps)) if (steps[n - 1], steps[n]) == pairs), default=len(steps))
+    after = tuple(itertools.takewhile(lambda step: step.kind not in _FORWARDS, steps[start + 1 :]))
+    if any(step.kind in (EventKind.NEXT, EventKind.OPTIMIZER_STEP) for step in after):
+        return True
+    recorded = any(step.kind is EventKind.NEXT for step in steps)
+    return False if recorded and start + 1 + len(after) < len(steps) else None
 
 
 def _after_backward(facts: Facts, divergence: Divergence) -> bool:

@@ -78,6 +78,8 @@ def _caught_exception(facts: Facts, divergence: Divergence) -> bool:
 
 def _without_sync(facts: Facts, divergence: Divergence) -> bool:
     seen = divergence.pattern is Pattern.NO_SYNC and divergence.odd_site is not None
+    if seen and batch_counts.more_microbatches(facts, divergence) is not None:
+        return False  # a step in two parts, of which the first does not reduce
     return seen or synchronised_forwards.fewer(facts, divergence) is not None
 
 

@@ -68,19 +68,30 @@ def _in_backward(facts: Facts, rank: Rank) -> bool:
 
 
 def _returned(facts: Facts, rank: Rank, inside: dict[Rank, Wait]) -> bool:
-    """This rank's same backward is over, but its next operation has the sequence number of the others' reduction."""
+    """This rank's same backward is over, but its next operation has the sequence number of the others' reduction, or is
+    none of that group, to which it has given nothing since."""
     wait, mine = facts.wait(rank), facts.counters(rank)
     if wait is None or mine is None or mine.backward_left != mine.backward_entered:
         return False
     theirs = [counters for other in inside if (counters := facts.counters(other))]
+    met = all(other.group == wait.group and other.seq == wait.seq for other in inside.values())
+    met = met and any(other in wait.mismatched for other in inside)
     since = _forwards_since(facts, rank)
     return (
         len(theirs) == len(inside)
         and since is not None
         and all(_same_work(mine, since, other) and other.backward_left == mine.backward_left - 1 for other in theirs)
-        and all(other.group == wait.group and other.seq == wait.seq for other in inside.values())
-        and any(other in wait.mismatched for other in inside)
+        and (met or all(_gave_nothing(facts, rank, other) for other in inside.values()))
     )
+
+
+def _gave_nothing(facts: Facts, rank: Rank, other: Wait) -> bool:
+    """Whether the rank waits outside of the group in which the other one does, and has not issued that operation."""
+    wait, recorder = facts.wait(rank), facts.rank(rank).recorder
+    if wait is None or wait.seq is not None or recorder is None or other.group is None or other.seq is None:
+        return False
+    issued = [entry.seq for entry in recorder.entries if entry.group == other.group.name and not entry.p2p]
+    return bool(issued) and max(issued) < other.seq
 
 
 def _same_work(returned: Counters, since: tuple[int, int], inside: Counters) -> bool:

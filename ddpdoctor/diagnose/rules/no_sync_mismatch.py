@@ -35,6 +35,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position, synchronised_forwards
+from ddpdoctor.diagnose.divergence.batch_counts import whole_step
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
 from ddpdoctor.diagnose.facts import Facts
@@ -57,7 +58,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, forward: HistoryStep) -> Di
     counts = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
     differ = len({c.forwards_no_sync for c in counts if c}) > 1
     step = divergence.pattern is Pattern.NO_SYNC
-    sure = step and differ and divergence.unique
+    # nor can a step that was split in two be told from one that does not reduce, unless batches are seen
+    sure = step and differ and divergence.unique and whole_step(facts, divergence) is not None
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     site = _block(facts, divergence, forward)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)

@@ -40,7 +40,7 @@ from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
-from ddpdoctor.diagnose.divergence.patterns import divergences
+from ddpdoctor.diagnose.divergence.patterns import Pattern, divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -61,7 +61,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
         return
     if circle:
         yield _diagnosis(facts, circle, left)
-    if circle or facts.splits or divergences(facts):
+    told = divergences(facts)
+    if circle or any(one.pattern is not Pattern.UNCLEAR for one in told) or (facts.splits and not told):
         return
     for rank in facts.waiting:
         wait = facts.wait(rank)
@@ -165,7 +166,8 @@ def _issued_lately(facts: Facts, rank: Rank, peer: Rank, later: int) -> Counter[
 def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     pair = RankSet.of([wait.rank, found.peer])
     skipped = _others_sent_more(facts, wait, found)
-    culprits = RankSet.of([found.peer] if skipped else [wait.rank] if _alone(facts, wait) else [])
+    gone_on = skipped or _all_after(facts, wait, found.peer)
+    culprits = RankSet.of([found.peer] if gone_on else [wait.rank] if _alone(facts, wait) else [])
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
     return diagnosis(
         P2P_DEADLOCK,
@@ -209,13 +211,23 @@ def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:
     return any(counts) and all(count in (found.ours, found.ours + 1) for count in counts if count)
 
 
+def _all_after(facts: Facts, wait: Wait, peer: Rank) -> bool:
+    """Whether all further ranks, one at least, wait for a message along a chain that leads to this wait: they agree
+    that the peer has gone on too early."""
+    rest = {Rank(rank) for rank in range(facts.evidence.world_size)} - {wait.rank, peer}
+    reached = {wait.rank}
+    while more := {rank for rank in rest - reached if (one := facts.wait(rank)) and one.peer in reached}:
+        reached |= more
+    return bool(rest) and rest <= reached
+
+
 def _alone(facts: Facts, wait: Wait) -> bool:
     """Whether all other ranks, more than one, wait for this one: together in an operation that it has to join, or for a
     message of its own. They agree on who meets whom and how often, and it asks one that has had its turn."""
     others = [facts.wait(Rank(rank)) for rank in range(facts.evidence.world_size) if rank != wait.rank]
     apart = [other for other in others if other is None or other.peer != wait.rank]
     together = {(other.group, other.op, other.seq) if other and other.kind in COLLECTIVE else None for other in apart}
-    return len(others) > 1 and len(together) == 1 and None not in together
+    return len(apart) > 1 and len(together) == 1 and None not in together
 
 
 def _nth(number: int) -> str:

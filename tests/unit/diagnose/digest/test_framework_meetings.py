@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
 from ddpdoctor.model.evidence import RankEvidence
@@ -60,3 +62,18 @@ def test_a_call_that_the_stack_contradicts_is_not_believed() -> None:
     gone = (Site("/job/other.py", 3, "handle"),)
     report = examine(replace(evidence, ranks=(_meets(evidence.ranks[0], gone), evidence.ranks[1])))
     assert report.ranks[0].label == "idle in handle"
+
+
+@pytest.mark.parametrize(("issued", "code"), [(3, "DD209"), (4, "DD299")])
+def test_a_rank_in_a_meeting_has_given_nothing_to_the_reduction_in_which_the_others_wait(
+    issued: int, code: str
+) -> None:
+    steps = TRAIN.step(2) * 4
+    evidence = job([Doing(steps[:-1]), Doing([*steps, TRAIN.all("ray.train.report", 7)])], code={"/job/train.py": CODE})
+    usual, odd = evidence.ranks[0], _meets(evidence.ranks[1], REPORT)
+    assert usual.page is not None
+    assert odd.recorder is not None
+    inside = replace(usual.page.counters, backward_left=usual.page.counters.backward_entered - 1)
+    usual = replace(usual, page=replace(usual.page, counters=inside))
+    odd = replace(odd, recorder=replace(odd.recorder, entries=odd.recorder.entries[:issued]))
+    assert examine(replace(evidence, ranks=(usual, odd))).diagnoses[0].code == code

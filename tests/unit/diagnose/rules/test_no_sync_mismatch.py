@@ -12,7 +12,7 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import Counters, EventKind, LoaderCount
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job
-from tests.unit.diagnose.stories import among
+from tests.unit.diagnose.stories import AT, among
 from tests.unit.diagnose.verdicts import everywhere, first, verdict
 
 
@@ -163,3 +163,35 @@ def test_more_batches_than_the_odd_ranks_are_an_end_of_the_data() -> None:
 def test_batches_of_another_epoch_are_none_of_this_one() -> None:
     at = At(function="main")
     assert _out_of_step(later=[at.next(2), at.forward_no_sync(5), at.backward(6)]).code != "DD217"
+
+
+PIECES = """\
+def optimize(batch):
+    for part in cut(batch):
+        loss = engine(part)
+        engine.backward(loss)
+    engine.step()
+
+
+for batch in loader:
+    optimize(batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "code", "sure"),
+    [
+        ([], "DD202", Confidence.LIKELY),  # a batch in two parts, the first of which does not reduce
+        ([AT.next(8)], "DD217", Confidence.LIKELY),
+    ],
+)
+def test_a_step_in_two_parts_is_none_without_reduction(between: list[Act], code: str, sure: Confidence) -> None:
+    reduced = AT.all("all_reduce", 4)
+    part = [AT.forward(3), AT.backward(4, reduces=True), reduced]
+    quiet = [AT.forward_no_sync(3), AT.backward(4, reduces=False), reduced]
+    norm = AT.all("all_reduce", 5)
+    whole = [AT.next(8), *part, norm, AT.update(5)]
+    usual = Doing([*whole * 3, AT.next(8), *part, norm])
+    odd = Doing([*whole * 3, AT.next(8), *quiet, *between, *part])
+    found = examine(job([usual, odd, usual], code={AT.file: PIECES})).diagnoses[0]
+    assert (found.code, found.culprits.members, found.confidence) == (code, (1,), sure)

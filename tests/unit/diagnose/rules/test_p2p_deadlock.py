@@ -238,3 +238,18 @@ def test_a_rank_that_broke_off_its_round_and_began_the_next() -> None:
     # WHEN its rounds were of several lengths before THEN that was no mistake
     ranks[2] = Doing([AT.all("init_process_group", 1), *short, *whole * 3, *short, weights])
     assert examine(job(ranks)).diagnoses[0].culprits.members == ()
+
+
+def test_a_stage_that_went_on_while_all_further_ones_wait_along_the_chain() -> None:
+    """The stages share no line, so that nothing but their messages can be compared."""
+    lines = [At("/job/first.py", "feed"), At("/job/middle.py", "relay"), At("/job/last.py", "judge")]
+    first = [replace(sent(1), site=lines[0].line(5))]
+    middle = [lines[1].recv(5, 0), replace(sent(2), site=lines[1].line(6))]
+    last = [lines[2].recv(5, 1)]
+    done = AT.all("broadcast", 30, function="main")
+    ranks = [Doing([*first * 3, done]), Doing([*middle * 3, middle[0]]), Doing([*last * 4])]
+    found = examine(job(ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD218", (0,))
+    # WHEN there are only two THEN either may be wrong
+    pair = [Doing([*first * 3, done]), Doing([lines[1].recv(5, 0)] * 4)]
+    assert examine(job(pair)).diagnoses[0].culprits.members == ()
