@@ -103,8 +103,14 @@ def _is_own(frame: Site) -> bool:
 
 
 def _ended_in(program: Program, place: Site, wait: _Wait) -> Iterator[str]:
-    """The objects with which the function around the line ends such a wait."""
-    function = enclosing.function_around(program, place)
-    for node in walk(function) if function else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in wait.ended_by:
-            yield last_name(node.func.value)
+    """The objects with which the function around the line ends such a wait, itself or by a method of the same file that
+    it calls (`latch.count_down()`)."""
+    function, module = enclosing.function_around(program, place), program.module(place.file)
+    called = [node.func for node in walk(function) if isinstance(node, ast.Call)] if function else []
+    methods = [method for method in called if isinstance(method, ast.Attribute)]
+    names = {method.attr for method in methods}
+    helpers = [one for one in module.of(ast.FunctionDef) if one.name in names] if module else []
+    inside = [node.func for one in helpers for node in walk(one) if isinstance(node, ast.Call)]
+    for method in (*methods, *inside):
+        if isinstance(method, ast.Attribute) and method.attr in wait.ended_by:
+            yield last_name(method.value)

@@ -37,6 +37,7 @@ from ddpdoctor.diagnose.divergence.relative_position import (
 )
 from ddpdoctor.diagnose.divergence.turns_told import TurnsTold
 from ddpdoctor.diagnose.facts import Facts, kept
+from ddpdoctor.model.collectives import COLLECTIVE
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
@@ -278,6 +279,8 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     compared = split.compared()
     for seen in (compared, compared.mirrored()):
         pattern = _pattern(facts, seen)
+        if pattern is Pattern.EXTRA_CALL and _is_awaited(facts, seen):
+            return Divergence(Pattern.UNCLEAR, seen, split.unique, cap)
         if pattern is not Pattern.UNCLEAR:
             return Divergence(pattern, seen, split.unique, cap)
     # what one side makes once more, the other leaves out: the first only where nothing tells of the second
@@ -291,6 +294,16 @@ def _with_pattern(facts: Facts, split: HistorySplit, cap: Confidence) -> Diverge
     if first is not None and _dispatched(facts, first, first.diff.left[0], first.diff.right[0]):
         return Divergence(Pattern.ORDER, first, split.unique, cap)
     return Divergence(Pattern.UNCLEAR, compared, split.unique, cap)
+
+
+def _is_awaited(facts: Facts, compared: Comparison) -> bool:
+    """Whether the reference ranks wait in the very call that the odd ranks seem to have made once more, and no odd rank
+    is in a collective: one made before would have met this one. Ranks with roles of their own differ in their steps."""
+    act = compared.odd_next
+    theirs = [facts.wait(rank) for rank in compared.reference]
+    ours = [facts.wait(rank) for rank in compared.odd]
+    meets = all(wait is not None and act is not None and (wait.op, wait.site) == (act.op, act.site) for wait in theirs)
+    return meets and not any(wait is not None and wait.kind in COLLECTIVE for wait in ours)
 
 
 def _at_collectives(compared: Comparison) -> Comparison | None:

@@ -6,6 +6,7 @@ import ast
 
 from ddpdoctor.diagnose import conditions
 from ddpdoctor.diagnose.divergence.loop_counters import counter_start
+from ddpdoctor.diagnose.divergence.module_loops import goes_over_modules
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.stacks import Site
@@ -16,8 +17,10 @@ _SIMPLE = (ast.Name, ast.Attribute, ast.Constant, ast.BinOp)
 
 
 def decided_alike(facts: Facts, site: Site) -> bool:
-    """Whether all ranks decide the condition alike, by its source or since it holds every so many rounds."""
-    return conditions.decided_alike(facts, site) or periodic(facts, site)
+    """Whether all ranks decide the condition alike, by its source or since it holds every so many rounds; a loop over
+    the parts of a model is as long on all."""
+    alike = conditions.decided_alike(facts, site) or periodic(facts, site)
+    return alike or goes_over_modules(facts.program, site)
 
 
 def periodic(facts: Facts, site: Site) -> bool:

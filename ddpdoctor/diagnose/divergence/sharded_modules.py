@@ -76,18 +76,22 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
 
 
 def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
-    """Where the odd ranks left a loop that does nothing but run a sharded model, as a generation does: at a condition,
-    or at the head of a counted loop. None for other divergences: a loop over data ends with them."""
+    """Where the odd ranks left a loop that does nothing but run a sharded model, as a generation does, or its parts: at
+    a condition, or at the head of a counted loop. None for other divergences: a loop over data ends with them."""
     step, history = divergence.reference_next, facts.histories.get(divergence.compared.pair[1])
     if divergence.pattern is not Pattern.LEFT_LOOP or step is None or step.site is None or history is None:
         return None
+    points = divergence.branch_points
+    decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
+    if decided and step.kind is EventKind.CALL and implicit(facts, step) and _shards(facts):
+        inside = [frame for frame in (step.site, *step.path) if _runs_module(facts, frame)]
+        return divergence.place(points[0]) if inside else None
     places = [n for n, one in enumerate(history.steps) if one == step]
     turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
     gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
     if step.kind not in _FORWARDS or not gathers or not _shards(facts):
         return None
-    points = divergence.branch_points
-    if points and all(point.kind is BranchKind.CONDITION for point in points):
+    if decided:
         return divergence.place(points[0])
     loop = enclosing.loop_around(facts.program, step.site)
     counted = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"

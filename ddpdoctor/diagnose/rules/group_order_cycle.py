@@ -241,14 +241,22 @@ def _in_group(facts: Facts, wait: Wait) -> RankSet:
 
 
 def _culprits(facts: Facts, mine: Wait, theirs: Wait, odd: RankSet, rest: RankSet) -> tuple[RankSet, Confidence]:
-    """The minority; with sides of equal size the one that left the order that it kept until then."""
+    """The minority; with sides of equal size the one that left the order that it kept until then. Ranks that are in one
+    of the groups only have no order."""
+    odd, rest = _with_a_choice(odd, mine, theirs), _with_a_choice(rest, mine, theirs)
     if len(odd) < len(rest):
         return odd, Confidence.LIKELY
     for wait, other in ((mine, theirs), (theirs, mine)):
         history = facts.histories.get(wait.rank)
         if history and _habit(history, wait) < _habit(history, other):
-            return _in_group(facts, wait), Confidence.LIKELY
+            return _with_a_choice(_in_group(facts, wait), mine, theirs), Confidence.LIKELY
     return RankSet(), Confidence.POSSIBLE
+
+
+def _with_a_choice(ranks: RankSet, mine: Wait, theirs: Wait) -> RankSet:
+    """Those that are in the groups of both waits."""
+    groups = [set(wait.group.members) for wait in (mine, theirs) if wait.group]
+    return RankSet.of(rank for rank in ranks if all(rank in members for members in groups))
 
 
 def _habit(history: History, wait: Wait) -> int:

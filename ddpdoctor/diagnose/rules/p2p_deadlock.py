@@ -222,12 +222,27 @@ def _all_after(facts: Facts, wait: Wait, peer: Rank) -> bool:
 
 
 def _alone(facts: Facts, wait: Wait) -> bool:
-    """Whether all other ranks, more than one, wait for this one: together in an operation that it has to join, or for a
-    message of its own. They agree on who meets whom and how often, and it asks one that has had its turn."""
+    """Whether all other ranks, more than one, wait for this one: together in an operation that it has to join and that
+    some may have left, or for a message of its own. They agree on who meets whom and how often, and it asks one that
+    has had its turn."""
     others = [facts.wait(Rank(rank)) for rank in range(facts.evidence.world_size) if rank != wait.rank]
+    asked = facts.wait(wait.peer) if wait.peer is not None else None
+    passed = [one.rank for one in facts.evidence.ranks if asked is not None and _has_left(facts, one.rank, asked)]
     apart = [other for other in others if other is None or other.peer != wait.rank]
+    apart = [asked if other is not None and other.rank in passed else other for other in apart]
     together = {(other.group, other.op, other.seq) if other and other.kind in COLLECTIVE else None for other in apart}
     return len(apart) > 1 and len(together) == 1 and None not in together
+
+
+def _has_left(facts: Facts, rank: Rank, operation: Wait) -> bool:
+    """Whether the rank is done with the operation in which another waits: it is in none, and has issued that one."""
+    own, recorder = facts.wait(rank), facts.rank(rank).recorder
+    if own is None or own.kind in COLLECTIVE or recorder is None or operation.group is None or operation.seq is None:
+        return False
+    name = operation.group.name
+    return any(
+        one.group == name and not one.p2p and one.seq == operation.seq and one.retired for one in recorder.entries
+    )
 
 
 def _nth(number: int) -> str:

@@ -270,3 +270,38 @@ def test_a_class_that_is_no_module_runs_no_forward(base: str, module: bool) -> N
     odd = Doing([gather, reduce, reduce, gather], callers=(train.line(10),))
     found = examine(job([usual, odd, usual], code={AT.file: EXCHANGE.format(base=base)})).diagnoses[0]
     assert ((found.code == "DD210"), found.culprits.members) == (module, (1,))
+
+
+EXITS = """\
+class ExitNet(nn.Module):
+    def __init__(self, depth):
+        self.stages = {made}
+
+    def forward(self, x):
+        for stage in self.stages:
+            x = stage(x)
+            if self.is_sure(x):
+                break
+        return x
+
+
+def evaluate():
+    for x in data:
+        model(x)
+    dist.all_reduce(totals)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "code"), [("nn.ModuleList(Stage() for _ in range(depth))", "DD210"), ("plan()", "DD299")]
+)
+def test_parts_of_a_model_are_as_many_on_all_ranks(made: str, code: str) -> None:
+    outer = At(function="evaluate")
+    gather = AT.all("all_gather_into_tensor", 7, function="forward")
+    gather = replace(gather, path=(gather.site, outer.line(15)))
+    totals = outer.all("all_reduce", 16)
+    turn = [outer.forward(15), gather, gather, gather]
+    usual, sure = Doing([*turn * 4], callers=(outer.line(15),)), Doing([*turn * 3, *turn[:-1], totals])
+    evidence = _under_fsdp(job([usual, sure, usual], code={AT.file: EXITS.format(made=made)}))
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))

@@ -8,10 +8,10 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.evidence import Evidence, SourceFile
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.processes import Motion
-from ddpdoctor.model.progress import Raised
+from ddpdoctor.model.progress import EndedThread, Raised
 from ddpdoctor.model.stacks import Site, Stacks, StackSource, Thread
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Act, At, Doing, job, raised
@@ -252,3 +252,46 @@ def test_a_lost_peer_is_no_cause(message: str) -> None:
 def test_the_end_of_an_iterator_is_no_failure() -> None:
     # GIVEN a barrier in an `except StopIteration:` THEN the exception is not taken for the cause
     assert examine(masked("StopIteration")).diagnoses[0].code == "DD206"
+
+
+POOL = """\
+class Latch:
+    def count_down(self):
+        with self.changed:
+            self.count -= 1
+            self.changed.notify_all()
+
+    def wait(self):
+        with self.changed:
+            while self.count > 0:
+                self.changed.wait()
+
+
+class Pool:
+    def fly(self, bee, latch):
+        self.flights[bee] = self.meadow.flight(bee)
+        latch.{ends}()
+
+    def collect(self):
+        for bee in range(9):
+            self.executor.submit(self.fly, bee, latch)
+        latch.wait()
+"""
+
+
+@pytest.mark.parametrize(("ends", "code"), [("count_down", "DD253"), ("describe", "DD299")])
+def test_a_task_was_to_end_the_wait_by_a_method_of_the_program(ends: str, code: str) -> None:
+    waits = Site("/usr/lib/python3.11/threading.py", 327, "Condition.wait")
+    usual = Doing([AT.forward(30), AT.backward(31)])
+    evidence = job([usual, Doing([AT.forward(30)], blocked=False, stands=AT.line(10, "wait")), usual])
+    odd = evidence.ranks[1]
+    assert odd.page is not None
+    assert odd.stacks is not None
+    stack = Thread(odd.worker.pid, "MainThread", (waits, AT.line(10, "wait"), AT.line(21, "collect")))
+    lost = EndedThread("bee_2", raised("IndexError", "out of range", 50.0, AT.line(15, "fly")), task=True)
+    odd = replace(
+        odd, stacks=replace(odd.stacks, threads=(stack,)), page=replace(odd.page, ended_threads=(lost,)), motion=STILL
+    )
+    code_of = {AT.file: SourceFile(AT.file, POOL.format(ends=ends))}
+    found = examine(replace(evidence, ranks=(evidence.ranks[0], odd, evidence.ranks[2]), code=code_of)).diagnoses[0]
+    assert (found.code, found.culprits.members) == (code, (1,))

@@ -199,3 +199,17 @@ def test_a_call_made_early_comes_once_a_round_only_where_it_says_so(sets: str, c
     # THEN nothing is skipped, and nothing is certain
     assert found.code in codes
     assert (found.culprits.members, found.confidence) == ((1,), Confidence.LIKELY)
+
+
+def test_a_rank_that_is_in_one_of_the_groups_only_has_no_order() -> None:
+    groups = {"upper": (0, 1, 2), "lower": (1, 2, 3)}
+    upper, lower = (AT.all("all_reduce", 27, group=name) for name in ("upper", "lower"))
+    both = [upper, lower]
+    ranks = [
+        Doing([*[upper] * 4, upper]),
+        Doing([*both * 4, upper]),
+        Doing([*both * 4, lower]),  # it has turned the order round
+        Doing([*[lower] * 4, lower]),
+    ]
+    found = examine(job(ranks, groups=groups)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD220", (2,))

@@ -253,3 +253,16 @@ def test_a_stage_that_went_on_while_all_further_ones_wait_along_the_chain() -> N
     # WHEN there are only two THEN either may be wrong
     pair = [Doing([*first * 3, done]), Doing([lines[1].recv(5, 0)] * 4)]
     assert examine(job(pair)).diagnoses[0].culprits.members == ()
+
+
+def test_whoever_sends_more_while_one_waits_for_it_and_the_others_have_been_there() -> None:
+    """A learner that takes messages of its pilots, and then shares its weights with all."""
+    pilot, learner = At("/job/pilot.py", "fly"), At("/job/learner.py", "learn")
+    shared = At("/job/wire.py", "spread").broadcast(40, 0)
+    sends = replace(sent(0), site=pilot.line(21))
+    takes = [learner.recv(9, rank) for rank in (1, 2)]
+    turn = [*takes, learner.update(13), shared]
+    ranks = [Doing([*turn * 4]), Doing([*[sends, shared] * 3, sends, sends]), Doing([*[sends, shared] * 4, sends])]
+    evidence = job(ranks)
+    found = examine(evidence).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD218", (1,))
