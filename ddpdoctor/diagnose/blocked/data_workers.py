@@ -107,10 +107,11 @@ def _in_dataset(child: Child, facts: Facts) -> WorkerInDataset | None:
 
 
 def _is_notified(frame: Site) -> bool:
-    """Whether it waits for a thread of its own process (queue.get(), Event.wait()). The lock in which it sleeps is made
-    for this wait, so it was not held when the process was forked.
+    """Whether it waits for a thread of its own process (queue.get(), Event.wait()), or for another process. The lock in
+    which it sleeps is made for this wait, so it was not held when the process was forked.
     """
-    return frame.file.endswith("/threading.py") and frame.function.rpartition(".")[2] == "wait"
+    conditions = ("/threading.py", "/multiprocessing/synchronize.py")
+    return frame.file.endswith(conditions) and frame.function.rpartition(".")[2] == "wait"
 
 
 def _main(child: Child) -> Thread | None:

@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import SourceFile
+from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose.builders import At
 from tests.unit.diagnose.data_workers import fetching, worker
 
@@ -40,3 +41,9 @@ def test_a_fork_copies_no_lock_that_processes_share(made: str, code: str) -> Non
     evidence = fetching(worker(AT.line(10, "take"), wchan="futex_do_wait"))
     found = examine(replace(evidence, code={AT.file: SourceFile(AT.file, MADE.format(made=made))})).diagnoses[0]
     assert (found.code, found.locations[0].line) == (code, 10)
+
+
+def test_a_worker_that_waits_for_its_turn_among_processes() -> None:
+    waits = Site("/usr/lib/python3.11/multiprocessing/synchronize.py", 261, "Condition.wait")
+    found = examine(fetching(worker(waits, AT.line(37, "scan"), wchan="futex_do_wait"))).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD234", 37)
