@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.blocked import lock_statements
-from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_of_child, line_of_thread
+from ddpdoctor.diagnose.blocked.syscall import BlockedSyscall, blocked_syscall_of_child
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.digest.waits import uses_processor
 from ddpdoctor.diagnose.facts import Facts
@@ -46,28 +46,22 @@ def busy_workers(facts: Facts, rank: Rank) -> tuple[WorkerInDataset, ...]:
     return _workers(facts, rank, moving=True)
 
 
-def kept_from_exit(facts: Facts, rank: Rank) -> tuple[WorkerInDataset, ...]:
-    """Workers that have ended but for a thread of theirs: Python waits for it, unless it is a daemon."""
-    return tuple(worker for child in facts.rank(rank).children if (worker := _with_a_thread(child, facts)))
+def kept_from_exit(facts: Facts, rank: Rank) -> tuple[tuple[int, Site], ...]:
+    """Workers that have ended but for a thread of theirs, and where that stands: Python waits for it, unless it is a
+    daemon."""
+    leaving = (child for child in facts.rank(rank).children if (main := _main(child)) and _is_leaving(main))
+    return tuple((child.worker.pid, site) for child in leaving if (site := _line_of_a_thread(facts, child)))
 
 
-def _with_a_thread(child: Child, facts: Facts) -> WorkerInDataset | None:
-    main = _main(child)
-    if main is None or child.stacks is None or not main.frames or not _joins_threads(main.frames[0]):
-        return None
-    others = (thread for thread in child.stacks.threads if thread is not main)
-    found = ((thread, site) for thread in others if (site := line_of_thread(thread)))
-    thread, site = next(found, (main, None))
-    if site is None or facts.is_library(site.file):
-        return None
-    inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
-    blocked = blocked_syscall_of_child(child, site, inside)
-    return WorkerInDataset(child.worker.pid, site, _wchan(child, thread), in_lock=False, blocked=blocked)
+def _line_of_a_thread(facts: Facts, child: Child) -> Site | None:
+    """The first line of the program in which another thread than the main one is."""
+    threads = (one for one in (child.stacks.threads if child.stacks else ()) if one is not _main(child))
+    return next((frame for one in threads for frame in one.frames if not facts.is_library(frame.file)), None)
 
 
-def _joins_threads(frame: Site) -> bool:
-    """Whether it is the interpreter's own wait for threads at its end (`threading._shutdown`)."""
-    return frame.file.endswith("/threading.py") and frame.function == "_shutdown"
+def _is_leaving(main: Thread) -> bool:
+    """Whether it is in the interpreter's own wait for threads at its end (`threading._shutdown`)."""
+    return any(frame.file.endswith("/threading.py") and frame.function == "_shutdown" for frame in main.frames[:1])
 
 
 def _workers(facts: Facts, rank: Rank, *, moving: bool) -> tuple[WorkerInDataset, ...]:

@@ -81,20 +81,14 @@ def blocked_syscall(facts: Facts, rank: Rank) -> BlockedSyscall | None:
     return _blocked_syscall(site, inside, seen.process, seen.thread)
 
 
-def line_of_thread(thread: Thread) -> Site | None:
-    """The innermost line of the program in the stack of another thread than the one that trains, or else of a library.
-    None for threads of the standard library, of torch and of the probe."""
+def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
+    """Where another thread of a rank is blocked: at its innermost line of the program, or else of a library. None for
+    threads of torch and of the probe."""
     outside = [
         frame for frame in thread.frames if libraries.origin(frame.file).kind is not libraries.Kind.STANDARD_LIBRARY
     ]
     site = next(iter((*frames.own_frames(outside), *outside)), None)
-    return None if site is None or frames.is_internal(site.file) else site
-
-
-def blocked_thread(seen: RankEvidence, thread: Thread) -> BlockedSyscall | None:
-    """Where another thread of a rank is blocked. None for threads of torch and of the probe."""
-    site = line_of_thread(thread)
-    if site is None:
+    if site is None or frames.is_internal(site.file):
         return None
     inside = tuple(itertools.takewhile(lambda frame: frame != site, thread.frames))
     return _blocked_syscall(site, inside, seen.process, thread.os_id)

@@ -83,9 +83,9 @@ def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
         return None
     points = divergence.branch_points
     decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
-    if decided and step.kind is EventKind.CALL and implicit(facts, step) and _shards(facts):
-        inside = [frame for frame in (step.site, *step.path) if _runs_module(facts, frame)]
-        return divergence.place(points[0]) if inside else None
+    if step.kind is EventKind.CALL:
+        parts = decided and all(_runs_module(facts, point.site) for point in points)
+        return divergence.place(points[0]) if parts and implicit(facts, step) and _shards(facts) else None
     places = [n for n, one in enumerate(history.steps) if one == step]
     turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
     gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
@@ -106,7 +106,7 @@ def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, sit
 
 
 def _runs_module(facts: Facts, frame: Site) -> bool:
-    """Whether it is a module's forward; a class of another kind may have methods of these names."""
+    """Whether it is a module's forward; a class without bases may have methods of these names, and is none."""
     if frame.function.rpartition(".")[2] not in _RUNNING:
         return False
     owner = enclosing.class_around(facts.program, frame)

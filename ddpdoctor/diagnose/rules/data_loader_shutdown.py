@@ -75,13 +75,13 @@ def _ends_workers(rank: RankEvidence) -> bool:
 def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
     who = wording.ranks(ending)
     stuck = tuple(worker for rank in ending for worker in stuck_workers(facts, rank))
-    kept = tuple(worker for rank in ending for worker in kept_from_exit(facts, rank))
+    kept = tuple(one for rank in ending for one in kept_from_exit(facts, rank))
     waiting = facts.waiting - ending
     standing = [
         *(f"worker {worker.pid} is at {worker.site_text()}" for worker in stuck),
         *(
-            f"a thread of worker {worker.pid}, for which it waits at its end, is at {worker.site_text()}"
-            for worker in kept
+            f"a thread of worker {pid}, for which it waits at its end, is at {wording.place(site)}"
+            for pid, site in kept
         ),
     ]
     where = f"; {standing[0]}" if standing else ""
@@ -103,7 +103,7 @@ def _diagnosis(facts: Facts, ending: RankSet) -> Diagnosis:
         ),
         fix=_END_THREADS if kept and not stuck else _LET_EXIT,
         locations=(
-            *(facts.location(ending, worker.site) for worker in kept[:1]),
+            *(facts.location(ending, site) for _, site in kept[:1]),
             *facts.locations_of(ending),
             *facts.locations_of(waiting),
         ),

@@ -305,3 +305,31 @@ def test_parts_of_a_model_are_as_many_on_all_ranks(made: str, code: str) -> None
     evidence = _under_fsdp(job([usual, sure, usual], code={AT.file: EXITS.format(made=made)}))
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.culprits.members) == (code, (1,))
+
+
+STOPS = """\
+class Net(nn.Module):
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def train():
+    while True:
+        if is_good(loss):
+            break
+        loss = model(x)
+        optimizer.step()
+    dist.barrier()
+"""
+
+
+def test_a_loop_of_the_program_that_was_left_is_none_over_the_parts_of_a_model() -> None:
+    """The shards gather in it, since it trains: what is wrong is the decision."""
+    train = At(function="train")
+    gather = AT.all("all_gather_into_tensor", 3, function="forward")
+    gather = replace(gather, path=(gather.site, train.line(10)))
+    turn = [gather, train.update(11)]
+    usual = Doing([*turn * 4, gather], callers=(train.line(10),))
+    good = Doing([*turn * 4, train.all("barrier", 12)])
+    found = examine(_under_fsdp(job([usual, good, usual], code={AT.file: STOPS}))).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), 9)
