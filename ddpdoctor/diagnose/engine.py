@@ -11,6 +11,7 @@ from ddpdoctor.diagnose.course import with_course
 from ddpdoctor.diagnose.digest.outcome import deadlock
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.facts import Facts, digest
+from ddpdoctor.diagnose.likeliest import with_likeliest
 from ddpdoctor.diagnose.offline import without_pages
 from ddpdoctor.diagnose.registry import FALLBACK, RULES
 from ddpdoctor.diagnose.rule import RegisteredRule
@@ -51,7 +52,7 @@ def examine(evidence: Evidence) -> Report:
         code={path: text for path, text in evidence.code.items() if path in named},
         notes=_notes(facts),
     )
-    return with_course(report, evidence.course, evidence.code)
+    return with_likeliest(with_course(report, evidence.course, evidence.code), facts)
 
 
 def _apart(facts: Facts) -> RankSet:

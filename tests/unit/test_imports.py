@@ -111,8 +111,9 @@ DIAGNOSE = {
     "endless_loops": "",
     "counted_loops": "",
     "batch_of_turn": "",
+    "likeliest": "blocked codes digest divergence facts",
     "shift_cause": "codes digest divergence facts registry",
-    "engine": "codes conditions course digest facts offline registry rule wording",
+    "engine": "codes conditions course digest facts likeliest offline registry rule wording",
 }
 
 

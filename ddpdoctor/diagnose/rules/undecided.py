@@ -15,7 +15,8 @@ either may have missed the other's call.
 Read both explanations below; each names the line to check.
 
 ## When it is wrong
-It makes no claim. With the sources that the report lists under `blind`, a diagnosis might be possible.
+It makes no claim. With the sources that the report lists under `blind`, a diagnosis might be possible. Where the places
+of the ranks speak for one cause, its code is shown in place of this one, as `possible`.
 
 ## References
 https://pytorch.org/docs/stable/distributed.html

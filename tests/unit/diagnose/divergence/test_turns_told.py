@@ -176,7 +176,6 @@ LOOK_ALIKES: dict[str, Evidence] = {
     "no counter": hang(EMPTY, 5, {}, {}),
     "the counter of one side only": hang(EMPTY, 5, {}, {"step": 3}),
     "two turns fewer, though the histories agree": hang(EMPTY, 5, {"step": 1}, {"step": 3}),
-    "a condition and a handler lead past the turn": hang(BOTH, 6, {"step": 3}, {"step": 3}),
     "the end of the data or a break after the last turn": hang(STOPS_AFTER, 5, {"step": 2}, {"step": 3}),
     "a counter that begins anywhere": hang(
         EMPTY.replace("enumerate(stream)", "enumerate(stream, begun)"), 5, {"step": 3}, {"step": 3}
@@ -200,6 +199,11 @@ LOOK_ALIKES: dict[str, Evidence] = {
 def test_what_counters_do_not_decide_stays_open(name: str) -> None:
     found = said(LOOK_ALIKES[name])
     assert (found.code, found.confidence) == ("DD299", Confidence.POSSIBLE)
+
+
+def test_of_a_condition_and_a_handler_that_lead_past_the_turn_the_handler_is_the_likelier() -> None:
+    found = said(hang(BOTH, 6, {"step": 3}, {"step": 3}))
+    assert (found.code, found.confidence) == ("DD208", Confidence.POSSIBLE)
 
 
 AGAIN = """\
