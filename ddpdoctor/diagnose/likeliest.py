@@ -68,7 +68,9 @@ def _caught(facts: Facts, odd: RankSet, _: RankSet) -> bool:
     """An exception that was caught may have led the odd ranks past what the others do: a condition in a loop is there
     for many reasons, a handler that goes on for this one."""
     found = next(iter(patterns.divergences(facts)), None)
-    return found is not None and found.culprits == odd and decisions.perhaps_an_exception(found)
+    if found is None or found.culprits != odd:
+        return False
+    return decisions.perhaps_an_exception(found) or decisions.perhaps_caught_in_loop(facts, found) is not None
 
 
 def _message(facts: Facts, odd: RankSet, others: RankSet) -> bool:

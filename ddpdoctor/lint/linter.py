@@ -226,7 +226,7 @@ def unreadable(path: str, problem: source.Unreadable) -> Finding:
     rule = registry.UNREADABLE
     return Finding(
         rule.code, rule.name, rule.severity, path, problem.line, problem.column, problem.line, problem.column,
-        problem.message,
+        problem.message, advice=rule.advice,
     )  # fmt: skip
 
 

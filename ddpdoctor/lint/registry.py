@@ -15,7 +15,9 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
 
 #: a file that cannot be read as Python; always on
-UNREADABLE = LintRule(settings.UNREADABLE, "unreadable-source", Severity.ERROR)
+UNREADABLE = LintRule(
+    settings.UNREADABLE, "unreadable-source", Severity.ERROR, advice="mend what the message names, or exclude the file"
+)
 
 #: rules of the engine itself
 OWN = (INEFFECTIVE, UNUSED, UNREADABLE)

@@ -17,3 +17,5 @@ class LintRule:
     diagnoses: tuple[str, ...] = ()
     #: words of which at least one must occur in the file for the rule to run
     words: frozenset[str] = frozenset()
+    #: what to do, in a few words
+    advice: str = ""

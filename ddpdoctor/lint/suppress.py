@@ -11,7 +11,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
 
-UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING)
+UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING, advice="remove the comment")
 
 _IGNORE = re.compile(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
 _NOQA = re.compile(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
@@ -139,4 +139,5 @@ def _unused(suppression: Suppression, unused: Sequence[str], file: str) -> Findi
     return Finding(
         UNUSED.code, UNUSED.name, UNUSED.severity, file, suppression.line, suppression.column, suppression.line,
         suppression.end_column, f"this comment {effect}: there is no finding of {what} here",
+        advice=UNUSED.advice,
     )  # fmt: skip

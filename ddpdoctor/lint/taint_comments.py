@@ -24,7 +24,12 @@ from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.text import text_of
 
-INEFFECTIVE = LintRule("DD197", "ineffective-comment", Severity.WARNING)
+INEFFECTIVE = LintRule(
+    "DD197",
+    "ineffective-comment",
+    Severity.WARNING,
+    advice="write it as the message says, on the line that it is about",
+)
 
 _OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
@@ -99,7 +104,7 @@ def findings(faults: Iterable[Fault], file: str) -> Iterator[Finding]:
     for fault in faults:
         yield Finding(
             rule.code, rule.name, rule.severity, file, fault.line, fault.column, fault.line, fault.end_column,
-            fault.message,
+            fault.message, advice=rule.advice,
         )  # fmt: skip
 
 

@@ -86,6 +86,8 @@ class Finding:
     cell: int | None = None
     #: the beginning of the message that says what has to hold of code that was not seen; "" if nothing has
     condition: str = ""
+    #: what to do, in a few words
+    advice: str = ""
 
     @property
     def source(self) -> str:

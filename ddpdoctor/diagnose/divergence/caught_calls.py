@@ -33,16 +33,37 @@ def caught_around(facts: Facts, compared: Comparison) -> tuple[BranchPoint, ...]
     return tuple(BranchPoint(BranchKind.EXCEPTION, EdgeKind.RAISED, one, facts.statement(one)) for one in handlers)
 
 
-def perhaps_caught(facts: Facts, compared: Comparison, loop: Site) -> bool:
-    """Whether a handler within a turn of the loop at this place could have let the odd ranks go on without the
+def perhaps_caught(facts: Facts, compared: Comparison, loop: Site) -> tuple[Site, ...]:
+    """The handlers within a turn of the loop at this place that could have let the odd ranks go on without the
     reference ranks' next step."""
+    own = _on_the_way(facts, compared)
+    return tuple(
+        handler for frame in own for handler in _handlers(facts, frame) if _inside(facts, frame, handler, loop)
+    )
+
+
+def only_caught(facts: Facts, compared: Comparison, loop: Site) -> Site | None:
+    """The only such handler, if no condition leads past the step in a turn of that loop."""
+    handlers = perhaps_caught(facts, compared, loop)
+    for frame in _on_the_way(facts, compared):
+        around = any(span.first == loop.line for span in enclosing.enclosing_loops(facts.program, frame))
+        its = frame.file == loop.file and around
+        if _passes(facts, frame, its):
+            return None
+        if its:
+            return handlers[0] if len(handlers) == 1 else None
+    return None
+
+
+def _on_the_way(facts: Facts, compared: Comparison) -> tuple[Site, ...]:
+    """The job's own lines on the reference ranks' way to their next step, innermost first, from where both sides
+    part."""
     following = compared.reference_next
-    where = library_paths.fork(following, compared.odd_next)
     if following is None or following.site is None:
-        return False
+        return ()
+    where = library_paths.fork(following, compared.odd_next)
     path = following.path[: following.path.index(where) + 1] if where else (following.site,)
-    own = [frame for frame in path if not facts.is_library(frame.file)]
-    return any(_inside(facts, frame, handler, loop) for frame in own for handler in _handlers(facts, frame))
+    return tuple(frame for frame in path if not facts.is_library(frame.file))
 
 
 def _inside(facts: Facts, frame: Site, handler: Site, loop: Site) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from ddpdoctor.diagnose.conditions import RankCondition, condition_at, depends_on, sentence, test_of
-from ddpdoctor.diagnose.divergence import control_flow_diff
+from ddpdoctor.diagnose.divergence import caught_calls, control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -79,3 +79,13 @@ def perhaps_an_exception(divergence: Divergence) -> bool:
     """Whether a condition and an exception both lead past the skipped work: the evidence does not tell which it was."""
     kinds = {point.kind for point in divergence.branch_points}
     return divergence.pattern is Pattern.SKIPPED and BranchKind.EXCEPTION in kinds and len(kinds) > 1
+
+
+def perhaps_caught_in_loop(facts: Facts, divergence: Divergence) -> Site | None:
+    """The handler by which the odd ranks may have left out a turn of a loop, where they have come to its end and
+    nothing counts its turns; then their data may as well have ended first. None if there are several ways past."""
+    if divergence.pattern is not Pattern.LEFT_LOOP or divergence.turns is not None:
+        return None
+    points = divergence.branch_points
+    ends = len(points) == 1 and points[0].kind in (BranchKind.DATA, BranchKind.COUNT)
+    return caught_calls.only_caught(facts, divergence.compared, points[0].site) if ends else None

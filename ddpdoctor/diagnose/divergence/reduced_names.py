@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -13,6 +14,7 @@ from ddpdoctor.diagnose.divergence import empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
 from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
@@ -169,6 +171,31 @@ def not_logged(facts: Facts, divergence: Divergence) -> BranchPoint | None:
         return None
     named = any(facts.is_library(frame.file) and frame.function.endswith(_REDUCING_BY_NAME) for frame in call.via)
     return points[-1] if named and points[-1].kind is BranchKind.CONDITION else None
+
+
+def given_on_condition(facts: Facts) -> Site | None:
+    """The only condition on which the job gives a library a value that it reduces under its name, later and in a loop
+    of its own; None if there are several, or one that all ranks decide alike."""
+    own = [file for file in facts.program if not facts.is_library(file)]
+    calls = [(file, node) for file in own for node in _naming(facts, file)]
+    # Lightning reduces what is logged with sync_dist alone
+    reduced = [(file, node) for file, node in calls if any(one.arg == "sync_dist" for one in node.keywords)]
+    found = {_condition(facts, Site(file, node.lineno, "")) for file, node in reduced or calls} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _naming(facts: Facts, file: str) -> Iterator[ast.Call]:
+    tree = facts.program.tree(file)
+    for node in walk(tree) if tree else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCING_BY_NAME:
+            yield node
+
+
+def _condition(facts: Facts, call: Site) -> Site | None:
+    """The innermost condition around the call, in its function, that ranks may decide differently."""
+    around = (node for node in enclosing.around(facts.program, call) if isinstance(node, ast.If))
+    tests = (replace(call, line=node.lineno) for node in around)
+    return next((test for test in tests if not decided_alike(facts, test)), None)
 
 
 def _loop_over_names(facts: Facts, point: BranchPoint, call: Site, ranks: RankSet) -> range | None:

@@ -37,7 +37,13 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.reduced_names import key_loop, not_logged, nothing_to_give, unusual_side
+from ddpdoctor.diagnose.divergence.reduced_names import (
+    given_on_condition,
+    key_loop,
+    not_logged,
+    nothing_to_give,
+    unusual_side,
+)
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import RankSet
@@ -90,6 +96,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: Hi
     culprits = unusual_side(facts, call, fewer, more)
     confidence = weaker(Confidence.LIKELY, divergence.cap)
     ours, theirs = wording.ranks(fewer), wording.ranks(more)
+    # the names that a library goes over were given to it before, most often in another function
+    given = given_on_condition(facts) if loop.shown is not None else None
     return diagnosis(
         METRIC_KEYS_DIFFER,
         facts.waiting,
@@ -103,6 +111,10 @@ def _diagnosis(facts: Facts, divergence: Divergence, loop: BranchPoint, call: Hi
             f"{wording.waiting(facts, fewer)}."
         ),
         fix="Provide a value for every name on every rank, or reduce one tensor over an agreed list of names.",
-        locations=(facts.location(culprits or fewer, loop.shown or loop.site), *facts.locations_of((*more, *fewer))),
+        locations=(
+            *((facts.location(culprits or fewer, given),) if given is not None else ()),
+            facts.location(culprits or fewer, loop.shown or loop.site),
+            *facts.locations_of((*more, *fewer)),
+        ),
         evidence=(wording.parted(divergence.odd_next, divergence.reference_next),),
     )

@@ -57,7 +57,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     left = strayed_alone(facts, facts.waiting)
     if left is not None and left[0] not in {wait.rank for wait in circle}:
         left = None
-    if left is not None and left[1].skipped:
+    if left is not None and left[1].skipped and not left[1].again:
         return
     if circle:
         yield _diagnosis(facts, circle, left)

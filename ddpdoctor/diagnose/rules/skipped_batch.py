@@ -64,6 +64,9 @@ def _without_collectives(facts: Facts, rank: Rank, found: Strayed) -> Iterator[D
     points = control_flow_diff.against_itself(facts, rank, found.before, found.now, found.usual)
     if any(point.kind is not BranchKind.CONDITION for point in points):
         return
+    jumps = tuple(point for point in points if point.jump is not None)
+    if found.again and not jumps:
+        return  # a turn more of a loop that exchanges messages looks the same
     culprit = RankSet.of([rank])
     place = f": it went past it at {wording.place(points[0].place)}" if len(points) == 1 else ""
     yield diagnosis(
@@ -84,7 +87,8 @@ def _without_collectives(facts: Facts, rank: Rank, found: Strayed) -> Iterator[D
             *(facts.location(culprit, point.place) for point in points),
             *facts.locations_of((rank, *(facts.waiting - culprit))),
         ),
-        evidence=tuple(control_flow_diff.sentences(points, culprit, facts.waiting - culprit)),
+        # of a condition that led past it only this rank's own rounds are known, not what it was on others
+        evidence=tuple(control_flow_diff.sentences(jumps, culprit, facts.waiting - culprit)),
     )
 
 

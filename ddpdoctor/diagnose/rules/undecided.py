@@ -41,6 +41,7 @@ from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import reported_missing, round_counters
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -103,42 +104,60 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
 def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
     left, right = divergence.odd, divergence.reference
     skipped = decisions.perhaps_an_exception(divergence)
-    culprits = divergence.culprits if skipped or not divergence.tie else RankSet()
+    handler = decisions.perhaps_caught_in_loop(facts, divergence)
+    # whichever it was, these did it
+    theirs = skipped or handler is not None
+    culprits = divergence.culprits if theirs or not divergence.tie else RankSet()
     sides = [wording.ranks(left), wording.ranks(right)]
     steps = divergence.collectives()
     reached = [
         wording.ranks(relative_position.those_that_did(facts, step, side))
         for step, side in zip(steps, (left, right), strict=True)
     ]
-    one, other = _both(divergence, sides)
+    one, other = _both(divergence, sides, handler)
     # show first what can have separated them; a tie shows both sides alike
     shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
+    caught = [facts.location(culprits, handler)] if handler is not None else []
     places = [facts.location(culprits, divergence.place(point)) for point in divergence.branch_points] if shown else []
     return diagnosis(
         UNDECIDED,
         facts.waiting,
         confidence=Confidence.POSSIBLE,
-        blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if skipped else Confidence.POSSIBLE,
+        blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if theirs else Confidence.POSSIBLE,
         culprits=culprits,
-        summary=(
-            f"{sides[0]} skipped {wording.step(divergence.reference_next)}: the evidence does not show whether "
-            "because of a condition or because of a caught exception"
-            if skipped
-            else f"{sides[0]} in {wording.waiting(facts, left)}, {sides[1]} in {wording.waiting(facts, right)}: "
-            "the evidence does not show which is wrong"
-        ),
+        summary=_summary(facts, divergence, sides, handler),
         why=(
             f"The ranks' histories diverge: {reached[0]} reached {wording.step(steps[0])}, {reached[1]} "
-            f"{wording.step(steps[1])}. {_meaning(divergence)}"
+            f"{wording.step(steps[1])}. {_meaning(divergence, handler)}"
         ),
-        fix=_advice(divergence, sides),
-        locations=(*places, *facts.locations_of((*left, *right))),
+        fix=_advice(divergence, sides, handler),
+        locations=(*caught, *places, *facts.locations_of((*left, *right))),
         evidence=(f"one explanation: {one}", f"the other: {other}", *decisions.parted_by(facts, divergence)),
     )
 
 
-def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
+def _summary(facts: Facts, divergence: Divergence, sides: list[str], handler: Site | None) -> str:
+    if decisions.perhaps_an_exception(divergence):
+        return (
+            f"{sides[0]} skipped {wording.step(divergence.reference_next)}: the evidence does not show whether because "
+            "of a condition or because of a caught exception"
+        )
+    if handler is not None:
+        return (
+            f"{sides[0]} came first to the end of the loop at {wording.place(divergence.branch_points[0].site)}: the "
+            "evidence does not show whether by data that ended or by an exception that was caught in a turn"
+        )
+    left, right = (wording.waiting(facts, side) for side in (divergence.odd, divergence.reference))
+    return f"{sides[0]} in {left}, {sides[1]} in {right}: the evidence does not show which is wrong"
+
+
+def _both(divergence: Divergence, sides: list[str], handler: Site | None) -> tuple[str, str]:
     """The two explanations between which the evidence does not decide."""
+    if handler is not None:
+        return (
+            f"what {sides[0]} raised in a turn of the loop was caught at {wording.place(handler)} (DD208)",
+            f"the data of {sides[0]} ended first (DD201)",
+        )
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
     kinds = {point.kind for point in divergence.branch_points}
     if decisions.perhaps_an_exception(divergence):
@@ -151,14 +170,21 @@ def _both(divergence: Divergence, sides: list[str]) -> tuple[str, str]:
     return f"{sides[0]} missed {reference_next}", f"{sides[1]} missed {odd_next}"
 
 
-def _advice(divergence: Divergence, sides: list[str]) -> str:
+def _advice(divergence: Divergence, sides: list[str], handler: Site | None) -> str:
+    if handler is not None:
+        return (
+            f"Look whether {wording.place(handler)} caught something on {sides[0]}: no handler may leave out what the "
+            "other ranks do. If it did not, give all ranks equally many batches."
+        )
     odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
     if decisions.perhaps_an_exception(divergence):
         return "Check each path past it below: no path may be taken on one rank only."
     return f"Check both places: either {sides[0]} must also reach {reference_next}, or {sides[1]} {odd_next}."
 
 
-def _meaning(divergence: Divergence) -> str:
+def _meaning(divergence: Divergence, handler: Site | None) -> str:
+    if handler is not None:
+        return f"Nothing counts the turns of the loop, and only the handler at {wording.place(handler)} leads past one."
     if decisions.perhaps_an_exception(divergence):
         return f"More than one path leads past what {wording.ranks(divergence.odd)} skipped."
     if divergence.pattern is Pattern.LEFT_LOOP:

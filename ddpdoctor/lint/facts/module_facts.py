@@ -241,7 +241,7 @@ class ModuleFacts:
         return Finding(
             rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
             site.end_column, condition + text, tuple(notes), fix,
-            condition=condition,
+            condition=condition, advice=rule.advice,
         )  # fmt: skip
 
     def _silenced_there(self, rule: LintRule, site: SourceSite) -> bool:

@@ -49,6 +49,7 @@ from ddpdoctor.program.nodes import walk
 RULE = LintRule(
     "DD120", "async-not-waited", Severity.WARNING,
     words=frozenset({"async_op", "isend", "irecv", "all_reduce", "broadcast", "batch_isend_irecv"}),
+    advice="keep the handle and call its wait() before the tensor is read or overwritten",
 )  # fmt: skip
 
 _C10D = "torch.distributed."

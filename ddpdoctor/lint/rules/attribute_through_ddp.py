@@ -51,7 +51,9 @@ from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD166", "attribute-through-ddp", Severity.ERROR)
+RULE = LintRule(
+    "DD166", "attribute-through-ddp", Severity.ERROR, advice="read it from the network itself: model.module.NAME"
+)
 
 #: public attributes of torch.nn.Module and DistributedDataParallel, torch 1.8 to 2.13
 _OWN = frozenset({

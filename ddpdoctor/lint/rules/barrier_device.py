@@ -43,7 +43,13 @@ from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD147", "barrier-device", Severity.HINT, ("DD263",))
+RULE = LintRule(
+    "DD147",
+    "barrier-device",
+    Severity.HINT,
+    ("DD263",),
+    advice="call torch.cuda.set_device(local_rank) or give init_process_group a device_id, then barrier() alone",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -42,7 +42,12 @@ from ddpdoctor.lint.values.values import WORLD, Symbol, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD119", "collective-argument-error", Severity.ERROR)
+RULE = LintRule(
+    "DD119",
+    "collective-argument-error",
+    Severity.ERROR,
+    advice="pass the arguments by name, and the same root on all ranks",
+)
 
 
 #: operation -> (position and name of its root, position of its group)

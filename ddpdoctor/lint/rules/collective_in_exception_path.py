@@ -55,7 +55,13 @@ from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD116", "collective-in-exception-path", Severity.WARNING, ("DD208", "DD253"))
+RULE = LintRule(
+    "DD116",
+    "collective-in-exception-path",
+    Severity.WARNING,
+    ("DD208", "DD253"),
+    advice="let a failed rank end: no collective in except or finally, and none left out by a handler",
+)
 
 #: making groups again is how a job recovers
 _SETUP = frozenset({"init_process_group", "new_group"})

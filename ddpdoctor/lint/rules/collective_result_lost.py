@@ -49,7 +49,12 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD118", "collective-result-lost", Severity.ERROR)
+RULE = LintRule(
+    "DD118",
+    "collective-result-lost",
+    Severity.ERROR,
+    advice="put the value into a variable, reduce that, and read it afterwards",
+)
 
 
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)

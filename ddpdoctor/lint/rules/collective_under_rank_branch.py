@@ -48,7 +48,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD111", "collective-under-rank-branch", Severity.ERROR, ("DD203",))
+RULE = LintRule(
+    "DD111",
+    "collective-under-rank-branch",
+    Severity.ERROR,
+    ("DD203",),
+    advice="move the collective out of the branch, so that all ranks call it",
+)
 
 #: operations that DD117, DD164 and DD175 report
 _ELSEWHERE = collectives.SAVING | {"new_group", FORWARD}

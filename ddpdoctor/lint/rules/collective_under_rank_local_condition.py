@@ -47,7 +47,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD114", "collective-under-rank-local-condition", Severity.ERROR, ("DD203", "DD206", "DD207", "DD212"))
+RULE = LintRule(
+    "DD114",
+    "collective-under-rank-local-condition",
+    Severity.ERROR,
+    ("DD203", "DD206", "DD207", "DD212"),
+    advice="reduce the condition over the ranks first, and branch on the result",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

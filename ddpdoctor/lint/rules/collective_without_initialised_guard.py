@@ -56,7 +56,12 @@ from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD123", "collective-without-initialised-guard", Severity.WARNING)
+RULE = LintRule(
+    "DD123",
+    "collective-without-initialised-guard",
+    Severity.WARNING,
+    advice="call it only under torch.distributed.is_initialized()",
+)
 
 _INIT = "torch.distributed.init_process_group"
 

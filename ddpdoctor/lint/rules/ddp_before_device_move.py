@@ -45,7 +45,12 @@ from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD161", "ddp-before-device-move", Severity.ERROR)
+RULE = LintRule(
+    "DD161",
+    "ddp-before-device-move",
+    Severity.ERROR,
+    advice="move the network first and wrap it last; device_ids is a list",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -47,7 +47,12 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import children
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD191", "deprecated-distributed-api", Severity.HINT)
+RULE = LintRule(
+    "DD191",
+    "deprecated-distributed-api",
+    Severity.HINT,
+    advice="use the name that torch's documentation gives in its place",
+)
 
 #: a name that came with this torch or before is there in every one that programs still run on
 _EVERYWHERE = (2, 0)

@@ -41,7 +41,12 @@ from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD145", "deprecated-launcher", Severity.HINT)
+RULE = LintRule(
+    "DD145",
+    "deprecated-launcher",
+    Severity.HINT,
+    advice="start it with torchrun, and read LOCAL_RANK from the environment",
+)
 
 _OLD = re.compile(r"\btorch\.distributed\.launch\b(?!er)")
 #: an option that torchrun does not know

@@ -52,7 +52,12 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD107", "eval-padding-skews-metric", Severity.HINT)
+RULE = LintRule(
+    "DD107",
+    "eval-padding-skews-metric",
+    Severity.HINT,
+    advice="give each rank its own part without padding, and reduce sums and counts",
+)
 
 _SUMS = frozenset({"all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object",
                    "all_gather_into_tensor", "gather", "gather_object", "gather_all"})  # fmt: skip

@@ -47,7 +47,12 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD163", "forward-bypasses-ddp", Severity.ERROR)
+RULE = LintRule(
+    "DD163",
+    "forward-bypasses-ddp",
+    Severity.ERROR,
+    advice="compute the loss by calling the wrapped model, not the network in it",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

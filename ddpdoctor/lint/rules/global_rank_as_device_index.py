@@ -49,7 +49,7 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR)
+RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR, advice="use LOCAL_RANK for devices")
 
 
 _DEVICE = {

@@ -53,7 +53,12 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD128", "group-or-collective-in-hot-path", Severity.WARNING)
+RULE = LintRule(
+    "DD128",
+    "group-or-collective-in-hot-path",
+    Severity.WARNING,
+    advice="make groups once, before the loop, and take out barriers that nothing needs",
+)
 
 _GROUPS = tuple(
     f"torch.distributed.{name}"

@@ -40,7 +40,12 @@ from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD148", "hard-coded-rendezvous", Severity.HINT)
+RULE = LintRule(
+    "DD148",
+    "hard-coded-rendezvous",
+    Severity.HINT,
+    advice="let the launcher choose address and port: torchrun sets them in the environment",
+)
 
 _TCP = re.compile(r"tcp://[^/]*:(\d+)")
 

@@ -51,7 +51,12 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
 
-RULE = LintRule("DD131", "identical-rng-all-ranks", Severity.WARNING)
+RULE = LintRule(
+    "DD131",
+    "identical-rng-all-ranks",
+    Severity.WARNING,
+    advice="seed by rank after the model is made: torch.manual_seed(seed + rank)",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

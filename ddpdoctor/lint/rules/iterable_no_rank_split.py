@@ -53,7 +53,12 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD106", "iterable-no-rank-split", Severity.WARNING)
+RULE = LintRule(
+    "DD106",
+    "iterable-no-rank-split",
+    Severity.WARNING,
+    advice="divide the data by rank * num_workers + worker in __iter__",
+)
 
 _BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
 

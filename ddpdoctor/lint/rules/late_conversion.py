@@ -53,7 +53,7 @@ from ddpdoctor.program.nodes import walk
 
 #: methods that give back the layer itself
 _MOVES = ("to", "cuda", "half", "bfloat16", "float", "train", "eval")
-RULE = LintRule("DD162", "late-conversion", Severity.WARNING)
+RULE = LintRule("DD162", "late-conversion", Severity.WARNING, advice="freeze and replace before the model is wrapped")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

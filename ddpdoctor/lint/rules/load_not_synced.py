@@ -45,7 +45,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD176", "load-not-synced", Severity.HINT)
+RULE = LintRule("DD176", "load-not-synced", Severity.HINT, advice="load on every rank, or before the model is wrapped")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

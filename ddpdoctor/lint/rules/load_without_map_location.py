@@ -45,7 +45,7 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite, site_of
 
-RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING)
+RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING, advice='pass map_location, for example "cpu"')
 
 
 _MESSAGE = "every rank loads onto the device from which the file was saved, usually GPU 0: set map_location"

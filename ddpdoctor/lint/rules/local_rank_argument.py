@@ -43,7 +43,12 @@ from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD146", "local-rank-argument", Severity.WARNING)
+RULE = LintRule(
+    "DD146",
+    "local-rank-argument",
+    Severity.WARNING,
+    advice="read LOCAL_RANK from the environment, or accept --local-rank, too",
+)
 
 
 _MESSAGE = "torchrun sets LOCAL_RANK and passes no --local_rank; torch 2's old launcher passes --local-rank"

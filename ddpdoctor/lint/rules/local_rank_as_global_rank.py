@@ -43,7 +43,9 @@ from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"))
+RULE = LintRule(
+    "DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"), advice="leave rank out, or pass RANK"
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

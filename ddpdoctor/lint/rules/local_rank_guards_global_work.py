@@ -44,7 +44,9 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD174", "local-rank-guards-global-work", Severity.WARNING)
+RULE = LintRule(
+    "DD174", "local-rank-guards-global-work", Severity.WARNING, advice="guard it by the global rank: rank == 0"
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -46,7 +46,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD115", "mismatched-collective-sequence", Severity.ERROR, ("DD213",))
+RULE = LintRule(
+    "DD115",
+    "mismatched-collective-sequence",
+    Severity.ERROR,
+    ("DD213",),
+    advice="issue the same collectives in the same order on both sides",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -46,7 +46,12 @@ from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD103", "missing-distributed-sampler", Severity.WARNING)
+RULE = LintRule(
+    "DD103",
+    "missing-distributed-sampler",
+    Severity.WARNING,
+    advice="pass sampler=DistributedSampler(data) to the loader, and call its set_epoch",
+)
 
 
 _SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK

@@ -47,7 +47,13 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD141", "missing-set-device", Severity.WARNING, ("DD263",))
+RULE = LintRule(
+    "DD141",
+    "missing-set-device",
+    Severity.WARNING,
+    ("DD263",),
+    advice='call torch.cuda.set_device(local_rank) before anything uses "cuda"',
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

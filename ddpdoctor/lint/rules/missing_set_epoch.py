@@ -56,7 +56,12 @@ from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD101", "missing-set-epoch", Severity.WARNING)
+RULE = LintRule(
+    "DD101",
+    "missing-set-epoch",
+    Severity.WARNING,
+    advice="call sampler.set_epoch(epoch) at the beginning of each epoch",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -42,7 +42,7 @@ from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT)
+RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT, advice="save model.module.state_dict()")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

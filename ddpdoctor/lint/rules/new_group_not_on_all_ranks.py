@@ -42,7 +42,13 @@ from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD117", "new-group-not-on-all-ranks", Severity.ERROR, ("DD203", "DD219"))
+RULE = LintRule(
+    "DD117",
+    "new-group-not-on-all-ranks",
+    Severity.ERROR,
+    ("DD203", "DD219"),
+    advice="create the group on all ranks, also on those that are not in it",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -43,7 +43,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT)
+RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT, advice="put the forward inside no_sync(), too")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -48,7 +48,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name, walk
 
-RULE = LintRule("DD126", "polling-instead-of-barrier", Severity.ERROR, words=frozenset({"sleep"}))
+RULE = LintRule(
+    "DD126",
+    "polling-instead-of-barrier",
+    Severity.ERROR,
+    words=frozenset({"sleep"}),
+    advice="wait for the rank that writes by a barrier after the write",
+)
 
 _ASKS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "glob"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "synchronize"})

@@ -42,7 +42,12 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD149", "process-group-not-destroyed", Severity.HINT)
+RULE = LintRule(
+    "DD149",
+    "process-group-not-destroyed",
+    Severity.HINT,
+    advice="call torch.distributed.destroy_process_group() at the end",
+)
 
 
 #: they make the group of all ranks where there is none

@@ -58,7 +58,12 @@ from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD110", "ragged-last-batch", Severity.WARNING)
+RULE = LintRule(
+    "DD110",
+    "ragged-last-batch",
+    Severity.WARNING,
+    advice="pass drop_last=True, or gather sums and counts instead of batches",
+)
 
 #: collectives whose second argument must have one size on all ranks
 _EQUAL_SIZES = tuple(

@@ -49,7 +49,13 @@ from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD164", "rank0-forward-through-ddp", Severity.WARNING, ("DD205",))
+RULE = LintRule(
+    "DD164",
+    "rank0-forward-through-ddp",
+    Severity.WARNING,
+    ("DD205",),
+    advice="evaluate model.module on one rank, or the wrapped model on all",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -49,7 +49,13 @@ from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
 
-RULE = LintRule("DD151", "rank0-long-work-vs-timeout", Severity.WARNING, ("DD231", "DD232", "DD233"))
+RULE = LintRule(
+    "DD151",
+    "rank0-long-work-vs-timeout",
+    Severity.WARNING,
+    ("DD231", "DD232", "DD233"),
+    advice="do it before init_process_group, or pass a longer timeout to it",
+)
 
 #: functions that fetch, unpack or convert whole data sets
 _LONG = (

@@ -59,7 +59,13 @@ from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD124", "rank0-side-effect-without-barrier", Severity.WARNING, ("DD251",))
+RULE = LintRule(
+    "DD124",
+    "rank0-side-effect-without-barrier",
+    Severity.WARNING,
+    ("DD251",),
+    advice="call a barrier between the write and the first use on other ranks",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

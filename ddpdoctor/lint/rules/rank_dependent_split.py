@@ -47,7 +47,12 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD132", "rank-dependent-split", Severity.ERROR)
+RULE = LintRule(
+    "DD132",
+    "rank-dependent-split",
+    Severity.ERROR,
+    advice="split with a generator of its own that has the same seed on all ranks",
+)
 
 
 _OTHERS = "every rank draws a different split and trains on samples that others validate on"

@@ -51,7 +51,13 @@ from ddpdoctor.lint.values.tags import MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD125", "rank-divergent-shared-value", Severity.WARNING, ("DD262",))
+RULE = LintRule(
+    "DD125",
+    "rank-divergent-shared-value",
+    Severity.WARNING,
+    ("DD262",),
+    advice="choose the name on one rank and broadcast it",
+)
 
 _CHECKPOINT = "torch.distributed.checkpoint."
 #: collective saves: (position, name) of the path

@@ -46,7 +46,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD112", "rank-exit-before-collective", Severity.ERROR, ("DD203", "DD206", "DD252"))
+RULE = LintRule(
+    "DD112",
+    "rank-exit-before-collective",
+    Severity.ERROR,
+    ("DD203", "DD206", "DD252"),
+    advice="let all ranks come to the collective, or all leave before it",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

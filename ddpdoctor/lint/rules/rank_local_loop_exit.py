@@ -52,7 +52,13 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD113", "rank-local-loop-exit", Severity.ERROR, ("DD201", "DD206", "DD207", "DD211", "DD216"))
+RULE = LintRule(
+    "DD113",
+    "rank-local-loop-exit",
+    Severity.ERROR,
+    ("DD201", "DD206", "DD207", "DD211", "DD216"),
+    advice="let all ranks decide together: reduce the condition, then leave or skip on all of them",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -51,7 +51,12 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD135", "rank-seed-before-unsynced-init", Severity.WARNING)
+RULE = LintRule(
+    "DD135",
+    "rank-seed-before-unsynced-init",
+    Severity.WARNING,
+    advice="make the model before seeding by rank, or broadcast its weights",
+)
 
 _SEEDERS = randomness.paths(Use.SEEDS, of=Generator.TORCH)
 _LAYERS = frozenset({

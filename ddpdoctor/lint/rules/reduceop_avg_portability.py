@@ -41,7 +41,9 @@ from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD183", "reduceop-avg-portability", Severity.HINT)
+RULE = LintRule(
+    "DD183", "reduceop-avg-portability", Severity.HINT, advice="reduce with SUM and divide by the number of ranks"
+)
 
 #: collectives that reduce, with the position of `op`
 _REDUCING = {

@@ -47,7 +47,9 @@ from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD104", "sampler-shuffle-conflict", Severity.ERROR)
+RULE = LintRule(
+    "DD104", "sampler-shuffle-conflict", Severity.ERROR, advice="leave out shuffle: the sampler decides the order"
+)
 _ITERABLE = "torch.utils.data.IterableDataset"
 
 

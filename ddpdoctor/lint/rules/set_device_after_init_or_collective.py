@@ -53,6 +53,7 @@ from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
     "DD142", "set-device-after-init-or-collective", Severity.WARNING, ("DD263",),
+    advice="call torch.cuda.set_device(local_rank) before the first collective",
 )  # fmt: skip
 
 #: in-place collectives of one tensor, their first argument

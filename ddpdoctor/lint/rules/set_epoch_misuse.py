@@ -41,7 +41,12 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD102", "set-epoch-misuse", Severity.ERROR)
+RULE = LintRule(
+    "DD102",
+    "set-epoch-misuse",
+    Severity.ERROR,
+    advice="call set_epoch(epoch) on the DistributedSampler with the loop's epoch",
+)
 
 
 _WITHOUT = frozenset(

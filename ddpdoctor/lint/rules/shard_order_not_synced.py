@@ -38,7 +38,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR)
+RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR, advice="pass the same seed on all ranks")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -50,7 +50,13 @@ from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
-RULE = LintRule("DD175", "sharded-save-on-one-rank", Severity.ERROR, ("DD204", "DD203"))
+RULE = LintRule(
+    "DD175",
+    "sharded-save-on-one-rank",
+    Severity.ERROR,
+    ("DD204", "DD203"),
+    advice="gather the state on all ranks, and write the file on one",
+)
 
 #: collective under FSDP and DeepSpeed only
 _MAYBE = {

@@ -38,7 +38,7 @@ from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD165", "syncbn-after-ddp", Severity.WARNING)
+RULE = LintRule("DD165", "syncbn-after-ddp", Severity.WARNING, advice="convert before the model is wrapped")
 
 _CONVERT = (
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm",

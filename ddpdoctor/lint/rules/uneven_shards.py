@@ -48,7 +48,13 @@ from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD105", "uneven-shards", Severity.WARNING, ("DD201",))
+RULE = LintRule(
+    "DD105",
+    "uneven-shards",
+    Severity.WARNING,
+    ("DD201",),
+    advice="give all ranks equally many: cut the rest off, pad, or use DistributedSampler or Join",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -52,7 +52,9 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD171", "unguarded-save", Severity.WARNING)
+RULE = LintRule(
+    "DD171", "unguarded-save", Severity.WARNING, advice="write on one rank only, or to a path of each rank's own"
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

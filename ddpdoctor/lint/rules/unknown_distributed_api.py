@@ -44,7 +44,7 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
-RULE = LintRule("DD127", "unknown-distributed-api", Severity.ERROR)
+RULE = LintRule("DD127", "unknown-distributed-api", Severity.ERROR, advice="use a name that this version of torch has")
 
 _PACKAGE = "torch.distributed"
 _VERSION_WORDS = ("version", "hasattr", "getattr", "TORCH", "torch_greater", "is_torch", "digit_version")

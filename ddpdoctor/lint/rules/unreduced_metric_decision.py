@@ -45,7 +45,12 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD181", "unreduced-metric-decision", Severity.HINT)
+RULE = LintRule(
+    "DD181",
+    "unreduced-metric-decision",
+    Severity.HINT,
+    advice="reduce the value over the ranks before the schedule follows it",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -43,7 +43,12 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD136", "unseeded-ranks", Severity.WARNING)
+RULE = LintRule(
+    "DD136",
+    "unseeded-ranks",
+    Severity.WARNING,
+    advice="seed all ranks: torch.manual_seed(seed), and by rank what should differ",
+)
 
 _GROUP = "torch.distributed.init_process_group"
 

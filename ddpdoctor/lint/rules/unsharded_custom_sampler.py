@@ -47,7 +47,12 @@ from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
 
-RULE = LintRule("DD108", "unsharded-custom-sampler", Severity.WARNING)
+RULE = LintRule(
+    "DD108",
+    "unsharded-custom-sampler",
+    Severity.WARNING,
+    advice="draw with the same generator on all ranks and divide by DistributedSampler",
+)
 
 _SAMPLERS = frozenset(
     f"torch.utils.data.{name}" for name in ("RandomSampler", "WeightedRandomSampler", "SubsetRandomSampler")

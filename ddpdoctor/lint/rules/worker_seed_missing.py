@@ -50,7 +50,13 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import walk
 
-RULE = LintRule("DD134", "worker-seed-missing", Severity.HINT, words=frozenset({"num_workers"}))
+RULE = LintRule(
+    "DD134",
+    "worker-seed-missing",
+    Severity.HINT,
+    words=frozenset({"num_workers"}),
+    advice="pass a worker_init_fn that seeds numpy, or use torch 1.9 or later",
+)
 
 #: from here on each worker seeds numpy by itself
 _SEEDED = (1, 9)

@@ -45,7 +45,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD109", "wrong-sampler-shuffle", Severity.HINT)
+RULE = LintRule("DD109", "wrong-sampler-shuffle", Severity.HINT, advice="shuffle training and not evaluation")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

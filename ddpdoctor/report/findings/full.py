@@ -47,6 +47,8 @@ def _block(finding: Finding, source: Sequence[str], style: Style) -> str:
     lines.extend(
         f"  {style.paint('=', Tint.FAINT)} {line(r.source)}:{r.line}: {line(r.message)}" for r in finding.related
     )
+    advice = f"{finding.advice} (`ddpdoctor explain {finding.code}`)"
+    lines.append(f"  {style.paint('=', Tint.FAINT)} help: {line(advice)}")
     if finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE:
         lines.append(
             f"  {style.paint('=', Tint.FAINT)} the fix may change what the program does; --unsafe-fixes applies it"

@@ -40,6 +40,8 @@ def _rule(finding: Finding, page: str) -> dict[str, Any]:
         "shortDescription": {"text": page.strip().split("\n", 1)[0] or finding.name},
         "defaultConfiguration": {"level": _LEVEL[finding.severity]},
     }
+    if finding.advice:
+        rule["fullDescription"] = {"text": finding.advice}
     if page:
         rule["help"] = {"text": page, "markdown": page}
     return rule

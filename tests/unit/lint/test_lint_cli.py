@@ -53,7 +53,7 @@ def test_json_and_jsonl_have_the_documented_keys(folder: Path) -> None:
     (finding,) = json.loads(lint(folder, "-o", "json", ".").stdout)
     assert set(finding) == {
         "code", "name", "severity", "file", "line", "column", "end_line", "end_column", "message", "related", "fix",
-        "url", "cell", "condition",
+        "url", "cell", "condition", "advice",
     }  # fmt: skip
     assert (finding["line"], finding["column"], finding["end_column"]) == (5, 9, 23)
     assert json.loads(lint(folder, "-o", "jsonl", ".").stdout) == finding

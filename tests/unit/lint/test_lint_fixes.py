@@ -145,7 +145,7 @@ def test_what_is_left_is_told_with_its_frame_and_by_the_same_configuration(tmp_p
     (tmp_path / "other.py").write_text(BROKEN)
     done = lint(tmp_path, *FIX, ".")
     assert done.returncode == 1
-    assert done.stdout.count("DD111") == 1
+    assert done.stdout.count("DD111 collective-under-rank-branch") == 1
     assert "5 |         dist.barrier()" in done.stdout
     nothing = lint(tmp_path, *FIX, ".")
     assert (nothing.stdout, nothing.stderr) == (done.stdout, "ddpdoctor: nothing to fix\n")

@@ -9,6 +9,7 @@ import pytest
 import ddpdoctor.lint.rules
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.registry import Registered
+from ddpdoctor.lint.rule import LintRule
 
 SECTIONS = (
     "## What it does", "## Example", "## Use instead", "## Fix safety", "## When it is wrong", "## References",
@@ -33,3 +34,9 @@ def test_every_rule_has_a_full_page(entry: Registered) -> None:
         assert section in entry.page, section
     assert "## Why it h" in entry.page
     assert entry.rule.name.replace("-", "_") in registry.RULES
+
+
+@pytest.mark.parametrize("rule", [*(r.rule for r in registry.registered()), *registry.OWN], ids=lambda rule: rule.code)
+def test_every_rule_says_in_a_few_words_what_to_do(rule: LintRule) -> None:
+    assert 0 < len(rule.advice) <= 100
+    assert not rule.advice.endswith(".")

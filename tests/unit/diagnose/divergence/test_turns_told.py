@@ -143,7 +143,8 @@ def test_a_counter_that_excludes_the_end_of_the_loop_leaves_it_open_rather_than_
     program = CATCHES.replace("frames = decoded(batch)", "note(step)").replace("model(frames)", "model(decoded(batch))")
     program = program.replace("            note(step)\n", "")
     # THEN without the counter the loop's end is one explanation, and the exception another
-    assert said(hang(program, 4, {}, {})).code == "DD299"
+    found = said(hang(program, 4, {}, {}))
+    assert (found.code, found.confidence) == ("DD208", Confidence.POSSIBLE)
     found = said(hang(program, 4, {"step": 5}, {"step": 3}))
     assert found.code == "DD299"
     assert "DD208" in found.why

@@ -315,6 +315,12 @@ def test_names_that_the_program_gave_a_library_long_before() -> None:
     usual, odd = Doing([start, reduced, reduced, reduced]), Doing([start, reduced, reduced, after])
     found = first(job([usual, odd, usual], code={AT.file: STEP, FITTER.file: LIBRARY}))
     assert (found.code, found.culprits.members) == ("DD211", (1,))
+    # THEN the condition on which a value was given is shown first, if there is one of these alone
+    assert [place.line for place in found.locations[:2]] == [3, 9]
+    twice = STEP.replace("    return loss", "    if batch.long:\n        self.log('long', 1.0)\n    return loss")
+    assert first(job([usual, odd, usual], code={AT.file: twice, FITTER.file: LIBRARY})).locations[0].line == 9
+    synced = twice.replace("recall(found))", "recall(found), sync_dist=True)")
+    assert first(job([usual, odd, usual], code={AT.file: synced, FITTER.file: LIBRARY})).locations[0].line == 3
     # THEN a call of the loop's own on the other side is another order, and nothing about names
     other = _within(AT.all("all_gather", 0), FITTER.line(3, "results"), main)
     odd = Doing([start, reduced, reduced, other])

@@ -55,6 +55,43 @@ def test_whoever_exchanges_once_more_than_all_others_agree_on() -> None:
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD218", (1,), 5)
 
 
+SUBSTEPS = """\
+def advance(count):
+    for _ in range(count):
+        if left is not None:
+            exchange()
+def exchange():
+    dist.recv(edge, 2)
+    dist.send(edge, 2)
+def main():
+    for day in days:
+        advance(substeps())
+        loss.backward()
+        dist.all_reduce(grads)
+        optimizer.step()
+"""
+
+
+def test_an_inner_loop_that_goes_round_once_more_skipped_nothing() -> None:
+    """The exchange of its next round would look the same, but no way leads past the backward."""
+    main, within = At(function="main"), (AT.line(4, "advance"), AT.line(10, "main"))
+
+    def swap(peer: int) -> list[Act]:
+        at = At(function="exchange")
+        receives = replace(at.recv(6, peer), path=(at.line(6), *within))
+        sends = Act(EventKind.CALL, at.line(7), "send", Kind.SEND, peer=peer, path=(at.line(7), *within))
+        return [receives, sends]
+
+    rest = [main.backward(11), main.all("all_reduce", 12), main.update(13)]
+    days = [*swap(2), *swap(2), *rest] * 3
+    usual = Doing([*days, *swap(2), *swap(2), *rest[:2]])
+    partner = Doing([*[*swap(0), *swap(0), *rest] * 3, *swap(0), *swap(0), *rest[:2]])
+    odd = Doing([*days, *swap(2), *swap(2), *swap(2)[:1]], callers=within)
+    report = examine(job([odd, usual, partner], code={AT.file: SUBSTEPS}))
+    assert [one.code for one in report.diagnoses] == ["DD218"], report.diagnoses
+    assert report.diagnoses[0].culprits.members == (0,)
+
+
 def test_whoever_asks_one_that_has_met_another_while_its_own_partner_waits() -> None:
     # GIVEN pairs of chance: 0 with 2 and 1 with 3, for which rank 3 alone takes rank 2
     before = {rank: [sent(peer), AT.recv(5, peer)] for rank, peer in ((0, 3), (1, 2), (2, 1), (3, 0))}

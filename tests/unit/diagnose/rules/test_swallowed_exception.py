@@ -221,9 +221,9 @@ def train(stream):
 @pytest.mark.parametrize(
     ("source", "code"),
     [
-        pytest.param(STREAMED, "DD299", id="caught in a turn, or one turn fewer"),
+        pytest.param(STREAMED, "DD208", id="caught in a turn, or one turn fewer"),
         pytest.param(STREAMED.replace("continue", "raise"), "DD201", id="nothing is caught"),
-        pytest.param(STREAMED.replace("continue", "break"), "DD299", id="caught, and the loop left"),
+        pytest.param(STREAMED.replace("continue", "break"), "DD208", id="caught, and the loop left"),
     ],
 )
 def test_a_turn_without_a_trace_may_be_one_whose_exception_was_caught(source: str, code: str) -> None:
@@ -233,3 +233,19 @@ def test_a_turn_without_a_trace_may_be_one_whose_exception_was_caught(source: st
     # THEN a rank that did less in the loop is not said to have had fewer data if it may have caught an exception
     assert found.code == code
     assert found.confidence is not Confidence.CERTAIN
+    assert (found.confidence is Confidence.POSSIBLE) == (code != "DD201")
+
+
+def test_the_only_handler_in_a_turn_is_named_beside_the_end_of_the_data() -> None:
+    step = [AT.forward(4), AT.backward(7)]
+    sides = Doing([*step * 3, AT.all("barrier", 8)]), Doing(step * 4)
+    found = verdict(STREAMED, one_odd(*sides))
+    assert (found.culprits.members, [place.line for place in found.locations[:2]]) == ((1,), [5, 2])
+    assert ["(DD208)" in found.evidence[0], "(DD201)" in found.evidence[1]] == [True, True]
+    # THEN of two halves that which left the loop is named, whichever of the two it was
+    halves = verdict(STREAMED, [sides[0], sides[1], sides[0], sides[1]])
+    assert (halves.code, halves.culprits.members) == ("DD208", (0, 2))
+    # THEN a condition that leads past as well leaves it open
+    passed = STREAMED.replace("        try:", "        if x is None: continue\n        try:")
+    step, behind = [AT.forward(5), AT.backward(8)], AT.all("barrier", 9)
+    assert verdict(passed, one_odd(Doing([*step * 3, behind]), Doing(step * 4))).code == "DD299"
