@@ -298,8 +298,13 @@ def _first_runs(unseen: Mapping[str, list[FirstRun]]) -> Iterator[str]:
     )
     for name, runs in sorted(unseen.items()):
         yield _of_set(name, runs)
-    for number in sorted(set(map(_round, unseen))):
-        yield _of_set(f"round {number}", [run for name in unseen if _round(name) == number for run in unseen[name]])
+    rounds = {
+        number: [run for name in unseen if _round(name) == number for run in unseen[name]]
+        for number in sorted(set(map(_round, unseen)))
+    }
+    for number, of_round in rounds.items():
+        yield _of_set(f"round {number}", of_round)
+    yield _of_set("last two rounds", [run for number in [*rounds][-2:] for run in rounds[number]])
     yield _of_set("all", [run for runs in unseen.values() for run in runs])
     yield from ("", "What was not right:", "")
     for name, runs in sorted(unseen.items()):
