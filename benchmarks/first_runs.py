@@ -11,6 +11,7 @@ Exit status 1 if anything was wrongly called certain or proven, or a healthy job
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import json
 import socket
@@ -231,8 +232,20 @@ def _recovered(program: Expected, report: Report) -> bool:
 
 
 def is_named(program: Expected, file: str, line: int) -> bool:
-    """Whether this line is one of those that are right."""
-    return any(Path(file).name == Path(name).name and line == number for name, number in program.places)
+    """Whether this line is one of those that are right, or the `break` that is all that a condition there does."""
+    places = [
+        (name, also) for name, number in program.places for also in (number, _jump(program.folder / name, number))
+    ]
+    return any(Path(file).name == Path(name).name and line == number for name, number in places)
+
+
+def _jump(file: Path, line: int) -> int | None:
+    """The line of the `break`, `continue`, `return` or `raise` that is the whole body of the `if` or `except` there."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.If, ast.ExceptHandler)) and node.lineno == line and len(node.body) == 1:
+            only = node.body[0]
+            return only.lineno if isinstance(only, (ast.Break, ast.Continue, ast.Return, ast.Raise)) else None
+    return None
 
 
 def _wrongly_certain(program: Expected, report: Report | None, right: list[str]) -> bool:

@@ -114,7 +114,8 @@ def _sharded_state(facts: Facts, divergence: Divergence) -> bool:
 def _call_in_module(facts: Facts, divergence: Divergence) -> bool:
     if _extra_call(divergence):
         return sharded_modules.made_in_module(facts, divergence)
-    return sharded_modules.left_generation(facts, divergence) is not None
+    parted = sharded_modules.left_generation(facts, divergence) or sharded_modules.passed_part(facts, divergence)
+    return parted is not None
 
 
 def _module_for_another(facts: Facts, divergence: Divergence) -> bool:

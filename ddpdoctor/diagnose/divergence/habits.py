@@ -9,6 +9,7 @@ own way; the other side is where it always was.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -164,6 +165,25 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     before, now = present[longest - 1][0], present[longest][0]
     again = any((one, following) == (before, now) for each in earlier for (one, _), (following, _) in pairwise(each))
     return Strayed(before, now, usual[longest][0], again)
+
+
+def left_usual_round(facts: Facts, ranks: Iterable[Rank]) -> tuple[Rank, Strayed] | None:
+    """The only one of these ranks whose present round is not the beginning of the one that most of its rounds were:
+    what now and then is right may be what went wrong this time."""
+    found = [(rank, one) for rank in ranks if (one := _against_most(_rounds(_messages(facts, rank))))]
+    return found[0] if len(found) == 1 else None
+
+
+def _against_most(rounds: list[tuple[_Message, ...]]) -> Strayed | None:
+    """None also where no kind of round is the most of all."""
+    if len(rounds) < ENOUGH_ROUNDS:
+        return None
+    *earlier, present = rounds
+    usual, often = Counter(earlier).most_common(1)[0]
+    same = _agreement(usual, present)
+    if 2 * often <= len(earlier) or not 0 < same < min(len(usual), len(present)):
+        return None
+    return Strayed(present[same - 1][0], present[same][0], usual[same][0])
 
 
 def _began_anew(earlier: list[tuple[_Message, ...]], present: tuple[_Message, ...]) -> Strayed | None:

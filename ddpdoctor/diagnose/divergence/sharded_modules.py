@@ -84,8 +84,8 @@ def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
     points = divergence.branch_points
     decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
     if step.kind is EventKind.CALL:
-        parts = decided and all(_runs_module(facts, point.site) for point in points)
-        return divergence.place(points[0]) if parts and implicit(facts, step) and _shards(facts) else None
+        parts = _between_parts(facts, divergence) and any(enclosing.enclosing_loops(facts.program, points[0].site))
+        return divergence.place(points[0]) if parts else None
     places = [n for n, one in enumerate(history.steps) if one == step]
     turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
     gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
@@ -96,6 +96,22 @@ def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
     loop = enclosing.loop_around(facts.program, step.site)
     counted = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"
     return replace(step.site, line=loop.lineno) if isinstance(loop, ast.For) and counted else None
+
+
+def passed_part(facts: Facts, divergence: Divergence) -> Site | None:
+    """The condition in a module's forward that led the odd ranks past a part of the model, outside of any loop there;
+    what they then do comes after the loop in which the model runs."""
+    between = divergence.pattern is Pattern.LEFT_LOOP and _between_parts(facts, divergence)
+    site = divergence.branch_points[0].site if between else None
+    return site if site is not None and not enclosing.enclosing_loops(facts.program, site) else None
+
+
+def _between_parts(facts: Facts, divergence: Divergence) -> bool:
+    """Whether nothing but conditions in a module's forward parted the ranks, at a call that a shard made."""
+    step, points = divergence.reference_next, divergence.branch_points
+    decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
+    parts = decided and all(_runs_module(facts, point.site) for point in points)
+    return parts and step is not None and step.kind is EventKind.CALL and implicit(facts, step) and _shards(facts)
 
 
 def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, site: Site) -> bool:
@@ -132,7 +148,8 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
             return None
         return ModuleCall(divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
     if divergence.pattern is Pattern.LEFT_LOOP:
-        gathers = divergence.collectives()[1] if left_generation(facts, divergence) else None
+        parted = left_generation(facts, divergence) or passed_part(facts, divergence)
+        gathers = divergence.collectives()[1] if parted else None
         return ModuleCall(gathers, divergence.odd_next, divergence.reference, divergence.odd) if gathers else None
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)

@@ -39,12 +39,14 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
-from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
+from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.habits import Strayed, left_usual_round, strayed_alone
 from ddpdoctor.diagnose.divergence.patterns import Pattern, divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -168,6 +170,10 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     skipped = _others_sent_more(facts, wait, found)
     gone_on = skipped or _all_after(facts, wait, found.peer)
     culprits = RankSet.of([found.peer] if gone_on else [wait.rank] if _alone(facts, wait) else [])
+    unusual = left_usual_round(facts, pair)
+    if unusual is not None:
+        culprits = RankSet.of(unusual[:1])
+    parted = _parted(facts, *unusual) if unusual is not None and found.peer in culprits else None
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
     return diagnosis(
         P2P_DEADLOCK,
@@ -189,13 +195,33 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
             f"Let both sides expect the same number of messages at {wording.place(wait.site)}: agree on their "
             "number before, and skip on neither side alone."
         ),
-        locations=(*facts.locations_of(culprits), *facts.locations_of(pair - culprits)),
+        locations=(
+            *((facts.location(culprits, parted),) if parted is not None else ()),
+            *facts.locations_of(culprits),
+            *facts.locations_of(pair - culprits),
+        ),
         evidence=(
+            *(
+                [
+                    f"{wording.ranks(culprits)} did not come to {wording.step(unusual[1].usual)} in its last round, as "
+                    "in most rounds before"
+                ]
+                if unusual is not None
+                else []
+            ),
             *(["counted since the last collective of both: the histories have lost what was before"] * found.lately),
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
         ),
     )
+
+
+def _parted(facts: Facts, rank: Rank, found: Strayed) -> Site | None:
+    """Where it left its usual round: the condition, if the source shows one alone, else the message that it left
+    out."""
+    points = control_flow_diff.against_itself(facts, rank, found.before, found.now, found.usual)
+    one = points[0] if len(points) == 1 and points[0].kind is BranchKind.CONDITION else None
+    return one.place if one is not None else found.usual.site
 
 
 def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:

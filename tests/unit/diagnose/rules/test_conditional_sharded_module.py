@@ -334,3 +334,33 @@ def test_a_loop_of_the_program_that_was_left_is_none_over_the_parts_of_a_model()
     good = Doing([*turn * 4, train.all("barrier", 12)])
     found = examine(_under_fsdp(job([usual, good, usual], code={AT.file: STOPS}))).diagnoses[0]
     assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), 9)
+
+
+PARTS = """\
+class Net(nn.Module):
+    def forward(self, x):
+        x = self.stem(x)
+        if x.any():
+            x = self.extra(x)
+        return x.mean()
+
+
+def evaluate():
+    for x in data:
+        model(x)
+    dist.all_reduce(totals)
+"""
+
+
+def test_a_part_that_the_last_forward_of_a_loop_left_out() -> None:
+    outer = At(function="evaluate")
+    stem, extra = (
+        replace(act, path=(act.site, outer.line(11)))
+        for act in (AT.all("all_gather_into_tensor", line, function="forward") for line in (3, 5))
+    )
+    turn, totals = [outer.forward(11), stem, extra], outer.all("all_reduce", 12)
+    usual, odd = Doing(turn * 4, callers=(outer.line(11),)), Doing([*turn * 3, *turn[:-1], totals])
+    found = examine(_under_fsdp(job([usual, odd, usual], code={AT.file: PARTS}))).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD210", (1,))
+    # THEN the condition is shown, and no loop is said to have been left
+    assert (found.locations[0].line, "left the loop" in found.summary) == (4, False)

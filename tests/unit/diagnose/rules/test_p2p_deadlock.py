@@ -303,3 +303,15 @@ def test_whoever_sends_more_while_one_waits_for_it_and_the_others_have_been_ther
     evidence = job(ranks)
     found = examine(evidence).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD218", (1,))
+
+
+def test_of_a_pair_the_one_that_left_its_usual_round_is_to_blame_though_it_did_so_before() -> None:
+    rest = [AT.backward(14), AT.all("all_reduce", 15), AT.update(16)]
+    # GIVEN a count and most often rows, of which the sender leaves out the rows where the count is none
+    count, rows = replace(sent(1), site=AT.line(8)), replace(sent(1), site=AT.line(10))
+    asks, takes = AT.recv(4, 0), AT.recv(5, 0)
+    ours = [count, rows, *rest] * 4 + [count, *rest] + [count, rows, *rest] * 3
+    theirs = [asks, takes, *rest] * 4 + [asks, *rest] + [asks, takes, *rest] * 3
+    found = examine(job([Doing([*ours, count, *rest[:2]]), Doing([*theirs, asks, takes])])).diagnoses[0]
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD218", (0,), 10)
+    assert found.evidence[0].startswith("rank 0 did not come to send at train.py:10 in its last round")
