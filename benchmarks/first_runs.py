@@ -117,7 +117,9 @@ def read(folder: Path) -> Expected:
         outcome=told["outcome"],
         codes=tuple(told.get("codes", [])),
         culprits=tuple(told.get("culprits", [])),
-        places=tuple((place["file"], _line(folder / place["file"], place["text"])) for place in places),
+        places=tuple(
+            (place["file"], line) for place in places for line in _lines(folder / place["file"], place["text"])
+        ),
         behind=told.get("behind", False),
         seconds=float(told.get("seconds", 60)),
         failure=_failure(folder, told["recovers"]) if "recovers" in told else None,
@@ -134,6 +136,21 @@ def _line(file: Path, text: str) -> int:
     if len(lines) != 1:
         raise ValueError(f"{file}: {text!r} occurs {len(lines)} times")
     return lines[0]
+
+
+def _lines(file: Path, text: str) -> list[int]:
+    """The line with this text, and the jump (`break`) that is all that a condition there does."""
+    line = _line(file, text)
+    return [line, *([jump] if (jump := _jump(file, line)) is not None else [])]
+
+
+def _jump(file: Path, line: int) -> int | None:
+    """The line of the `break`, `continue`, `return` or `raise` that is the whole body of the `if` or `except` there."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.If, ast.ExceptHandler)) and node.lineno == line and len(node.body) == 1:
+            only = node.body[0]
+            return only.lineno if isinstance(only, (ast.Break, ast.Continue, ast.Return, ast.Raise)) else None
+    return None
 
 
 def command(program: Expected) -> list[str]:
@@ -232,20 +249,8 @@ def _recovered(program: Expected, report: Report) -> bool:
 
 
 def is_named(program: Expected, file: str, line: int) -> bool:
-    """Whether this line is one of those that are right, or the `break` that is all that a condition there does."""
-    places = [
-        (name, also) for name, number in program.places for also in (number, _jump(program.folder / name, number))
-    ]
-    return any(Path(file).name == Path(name).name and line == number for name, number in places)
-
-
-def _jump(file: Path, line: int) -> int | None:
-    """The line of the `break`, `continue`, `return` or `raise` that is the whole body of the `if` or `except` there."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, (ast.If, ast.ExceptHandler)) and node.lineno == line and len(node.body) == 1:
-            only = node.body[0]
-            return only.lineno if isinstance(only, (ast.Break, ast.Continue, ast.Return, ast.Raise)) else None
-    return None
+    """Whether this line is one of those that are right."""
+    return any(Path(file).name == Path(name).name and line == number for name, number in program.places)
 
 
 def _wrongly_certain(program: Expected, report: Report | None, right: list[str]) -> bool:

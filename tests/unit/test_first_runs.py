@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import accuracy_page, first_runs
-from benchmarks.first_runs import Expected, is_named, judge, read
+from benchmarks.first_runs import Expected, judge, read
 from tests.e2e.job import Run
 
 PROGRAM = """import torch.distributed as dist
@@ -93,9 +93,12 @@ def test_a_line_that_is_as_right_counts(program: Expected) -> None:
 def test_the_jump_that_is_all_of_a_named_condition_counts(program: Expected) -> None:
     code = "for x in data:\n    if x.bad:\n        break\n    if x.odd:\n        log(x)\n        continue\n"
     (program.folder / "train.py").write_text(code)
-    first, second = (dataclasses.replace(program, places=(("train.py", line),)) for line in (2, 4))
-    assert [is_named(first, "/job/train.py", line) for line in (1, 2, 3, 4)] == [False, True, True, False]
-    assert not is_named(second, "/job/train.py", 6)
+    answer = 'outcome = "hang"\nranks = 2\nfile = "train.py"\ntext = "{text}"\n'
+    lines = []
+    for text in ("if x.bad:", "if x.odd:"):
+        (program.folder / "expected.toml").write_text(answer.format(text=text))
+        lines.append([line for _, line in read(program.folder).places])
+    assert lines == [[2, 3], [4]]
 
 
 @pytest.mark.parametrize(
