@@ -15,7 +15,7 @@ from ddpdoctor.diagnose.blocked import interpreter_exit
 from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.rank_state import Activity
-from ddpdoctor.diagnose.divergence import decisions, patterns
+from ddpdoctor.diagnose.divergence import decisions, patterns, sharded_modules
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Diagnosis, Outcome
@@ -23,7 +23,7 @@ from ddpdoctor.model.progress import Counters
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import Report
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.model.torch_internals import Meaning, functions, is_in, shows
+from ddpdoctor.model.torch_internals import Meaning, shows
 
 #: follows the reasons of a diagnosis that only the ranks' places speak for
 NAMED = "It is named for where the ranks stand; nothing shows how they came there."
@@ -46,22 +46,20 @@ def _likeliest(facts: Facts, first: Diagnosis) -> Rule | None:
     """None where nobody is to blame, ranks were not seen, or the places tell nothing."""
     if not first.culprits or facts.evidence.unseen():
         return None
-    if len(first.culprits) == 1 and facts.state(first.culprits.members[0]).activity is Activity.STILL:
-        return of_standstill(facts, first.culprits.members[0])
-    others = RankSet.of(facts.states) - first.culprits
+    if all(facts.state(rank).activity is Activity.STILL for rank in first.culprits):
+        return codes.TEARDOWN_HANG if all(_at_exit(facts, rank) for rank in first.culprits) else None
     if not all(facts.wait(rank) for rank in first.culprits):
         return None
-    return of_sides(facts, first.culprits, others)
+    return of_sides(facts, first.culprits, RankSet.of(facts.states) - first.culprits)
+
+
+def _at_exit(facts: Facts, rank: Rank) -> bool:
+    return interpreter_exit.is_over(facts, rank) or interpreter_exit.is_leaving(facts, rank)
 
 
 def of_sides(facts: Facts, odd: RankSet, others: RankSet) -> Rule | None:
     """Of two sides that wait for each other."""
     return next((rule for rule, holds in OF_SIDES if holds(facts, odd, others)), None)
-
-
-def of_standstill(facts: Facts, rank: Rank) -> Rule | None:
-    """Of a rank that stands still for a reason of its own."""
-    return next((rule for rule, holds in OF_STANDSTILL if holds(facts, rank)), None)
 
 
 def _caught(facts: Facts, odd: RankSet, _: RankSet) -> bool:
@@ -145,14 +143,14 @@ def _in_backward(facts: Facts, ranks: RankSet) -> bool:
 
 
 def _in_state(facts: Facts, ranks: RankSet) -> bool:
-    names = functions(Meaning.GATHERS_STATE)
+    names = sharded_modules.STATE_FUNCTIONS
     return any(frame.plain_function in names and facts.is_library(frame.file) for frame in _frames(facts, ranks))
 
 
 def _in_shards(facts: Facts, ranks: RankSet) -> bool:
     """Whether they run a module whose parameters are gathered."""
     found = _frames(facts, ranks)
-    sharded = any(is_in(frame.file, Meaning.SHARDS) or "/deepspeed/" in frame.file for frame in found)
+    sharded = any(sharded_modules.is_sharding(frame.file) for frame in found)
     return sharded and any(frame.plain_function in ("forward", "_call_impl") for frame in found)
 
 
@@ -172,10 +170,3 @@ OF_SIDES: tuple[tuple[Rule, Callable[[Facts, RankSet, RankSet], bool]], ...] = (
     (codes.SKIPPED_BATCH, _skipped),
     (codes.UNEVEN_INPUTS, _ended),
 )
-
-
-def _at_exit(facts: Facts, rank: Rank) -> bool:
-    return interpreter_exit.is_over(facts, rank) or interpreter_exit.is_leaving(facts, rank)
-
-
-OF_STANDSTILL: tuple[tuple[Rule, Callable[[Facts, Rank], bool]], ...] = ((codes.TEARDOWN_HANG, _at_exit),)

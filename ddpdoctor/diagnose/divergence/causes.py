@@ -114,8 +114,7 @@ def _sharded_state(facts: Facts, divergence: Divergence) -> bool:
 def _call_in_module(facts: Facts, divergence: Divergence) -> bool:
     if _extra_call(divergence):
         return sharded_modules.made_in_module(facts, divergence)
-    parted = sharded_modules.left_generation(facts, divergence) or sharded_modules.passed_part(facts, divergence)
-    return parted is not None
+    return sharded_modules.parting(facts, divergence) is not None
 
 
 def _module_for_another(facts: Facts, divergence: Divergence) -> bool:

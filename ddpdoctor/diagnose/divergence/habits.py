@@ -12,7 +12,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from ddpdoctor.diagnose.digest import histories
 from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistoryStep
@@ -119,7 +118,7 @@ def left_out(facts: Facts, compared: Comparison) -> bool:
     same = sum(1 for _ in itertools.takewhile(lambda step: step == common[-1], reversed(common)))
     point = common[-same - 1 :]  # how often one line has been passed is part of it
     ends = [n for n in range(len(point), len(common)) if common[n - len(point) : n] == point]
-    rounds = [common[n:following] for n, following in pairwise((*ends, len(common)))]
+    rounds = [common[n:following] for n, following in itertools.pairwise((*ends, len(common)))]
     done = [one[0] == compared.odd_next and compared.reference_next in one for one in rounds]
     return len(done) >= ENOUGH_ROUNDS - 1 and all(done)
 
@@ -163,7 +162,8 @@ def strayed(facts: Facts, rank: Rank) -> Strayed | None:
     if longest == len(present) or not 0 < longest < len(usual):
         return None
     before, now = present[longest - 1][0], present[longest][0]
-    again = any((one, following) == (before, now) for each in earlier for (one, _), (following, _) in pairwise(each))
+    pairs = (pair for each in earlier for pair in itertools.pairwise(step for step, _ in each))
+    again = (before, now) in pairs
     return Strayed(before, now, usual[longest][0], again)
 
 
@@ -215,7 +215,7 @@ def _rounds(steps: list[_Message]) -> list[tuple[_Message, ...]]:
     first = next((one for one in steps if one[1] is not None), None)
     if len(starts) == 1 and first is not None:
         starts = [n for n, one in enumerate(steps) if one == first]
-    found = [tuple(steps[begin:end]) for begin, end in pairwise((*starts, len(steps)))]
+    found = [tuple(steps[begin:end]) for begin, end in itertools.pairwise((*starts, len(steps)))]
     return [one for one in found if one]
 
 

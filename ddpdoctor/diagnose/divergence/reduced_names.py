@@ -178,17 +178,26 @@ def given_on_condition(facts: Facts) -> Site | None:
     of its own; None if there are several, or one that all ranks decide alike."""
     own = [file for file in facts.program if not facts.is_library(file)]
     calls = [(file, node) for file in own for node in _naming(facts, file)]
-    # Lightning reduces what is logged with sync_dist alone
-    reduced = [(file, node) for file, node in calls if any(one.arg == "sync_dist" for one in node.keywords)]
+    reduced = [(file, node) for file, node in calls if _is_synced(node)]
     found = {_condition(facts, Site(file, node.lineno, "")) for file, node in reduced or calls} - {None}
     return found.pop() if len(found) == 1 else None
 
 
 def _naming(facts: Facts, file: str) -> Iterator[ast.Call]:
+    """The calls that give a library values under names: `self.log("loss", loss)`, and no `torch.log(loss)`."""
     tree = facts.program.tree(file)
     for node in walk(tree) if tree else ():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCING_BY_NAME:
-            yield node
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            match node.func.attr, node.args:
+                case ("log", [ast.Constant(value=str()) | ast.JoinedStr(), _, *_]) | ("log_dict", [_, *_]):
+                    yield node
+                case ("log", _) if _is_synced(node):
+                    yield node
+
+
+def _is_synced(call: ast.Call) -> bool:
+    """Lightning reduces what is logged with sync_dist alone."""
+    return any(keyword.arg == "sync_dist" for keyword in call.keywords)
 
 
 def _condition(facts: Facts, call: Site) -> Site | None:

@@ -75,43 +75,45 @@ def made_in_module(facts: Facts, divergence: Divergence) -> bool:
     return condition_of(facts, site, divergence.odd, divergence.reference) is None
 
 
-def left_generation(facts: Facts, divergence: Divergence) -> Site | None:
-    """Where the odd ranks left a loop that does nothing but run a sharded model, as a generation does, or its parts: at
-    a condition, or at the head of a counted loop. None for other divergences: a loop over data ends with them."""
-    step, history = divergence.reference_next, facts.histories.get(divergence.compared.pair[1])
-    if divergence.pattern is not Pattern.LEFT_LOOP or step is None or step.site is None or history is None:
-        return None
-    points = divergence.branch_points
-    decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
-    if step.kind is EventKind.CALL:
-        parts = _between_parts(facts, divergence) and any(enclosing.enclosing_loops(facts.program, points[0].site))
-        return divergence.place(points[0]) if parts else None
-    places = [n for n, one in enumerate(history.steps) if one == step]
-    turn = history.steps[places[-2] + 1 : places[-1]] if len(places) > 1 else ()
-    gathers = bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
-    if step.kind not in _FORWARDS or not gathers or not _shards(facts):
-        return None
-    if decided:
-        return divergence.place(points[0])
-    loop = enclosing.loop_around(facts.program, step.site)
-    counted = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"
-    return replace(step.site, line=loop.lineno) if isinstance(loop, ast.For) and counted else None
+@dataclass(frozen=True, slots=True)
+class ModuleParting:
+    """Where the odd ranks went on without a sharded module, or a part of it, that the others still run."""
+
+    site: Site
+    #: they left a loop there
+    left_loop: bool
 
 
-def passed_part(facts: Facts, divergence: Divergence) -> Site | None:
-    """The condition in a module's forward that led the odd ranks past a part of the model, outside of any loop there;
-    what they then do comes after the loop in which the model runs."""
-    between = divergence.pattern is Pattern.LEFT_LOOP and _between_parts(facts, divergence)
-    site = divergence.branch_points[0].site if between else None
-    return site if site is not None and not enclosing.enclosing_loops(facts.program, site) else None
+def parting(facts: Facts, divergence: Divergence) -> ModuleParting | None:
+    """Where ranks parted that have left a loop which runs a sharded model, or its parts; None for other divergences.
 
-
-def _between_parts(facts: Facts, divergence: Divergence) -> bool:
-    """Whether nothing but conditions in a module's forward parted the ranks, at a call that a shard made."""
+    A loop that does nothing else, as a generation does, was left at a condition or at the head of a counted loop: one
+    over data ends with them. In a forward a condition leads out of a loop over the parts, or past one of them.
+    """
     step, points = divergence.reference_next, divergence.branch_points
     decided = bool(points) and all(point.kind is BranchKind.CONDITION for point in points)
-    parts = decided and all(_runs_module(facts, point.site) for point in points)
-    return parts and step is not None and step.kind is EventKind.CALL and implicit(facts, step) and _shards(facts)
+    if divergence.pattern is not Pattern.LEFT_LOOP or step is None or step.site is None or not _shards(facts):
+        return None
+    if step.kind is EventKind.CALL:
+        if not decided or not implicit(facts, step) or not all(_runs_module(facts, point.site) for point in points):
+            return None
+        inner = bool(enclosing.enclosing_loops(facts.program, points[0].site))
+        return ModuleParting(divergence.place(points[0]) if inner else points[0].site, inner)
+    if step.kind not in _FORWARDS or not _gathers_alone(facts, divergence, step):
+        return None
+    if decided:
+        return ModuleParting(divergence.place(points[0]), left_loop=True)
+    loop = enclosing.loop_around(facts.program, step.site)
+    counted = isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"
+    return ModuleParting(replace(step.site, line=loop.lineno), True) if isinstance(loop, ast.For) and counted else None
+
+
+def _gathers_alone(facts: Facts, divergence: Divergence, forward: HistoryStep) -> bool:
+    """Whether the reference rank did nothing but gather parameters between its last two forwards of this kind."""
+    history = facts.histories.get(divergence.compared.pair[1])
+    places = [n for n, one in enumerate(history.steps) if one == forward] if history is not None else []
+    turn = history.steps[places[-2] + 1 : places[-1]] if history is not None and len(places) > 1 else ()
+    return bool(turn) and all(one.kind is EventKind.CALL and implicit(facts, one) for one in turn)
 
 
 def _inside_forward(facts: Facts, divergence: Divergence, call: HistoryStep, site: Site) -> bool:
@@ -148,8 +150,7 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
             return None
         return ModuleCall(divergence.odd_next, divergence.reference_next, divergence.odd, divergence.reference)
     if divergence.pattern is Pattern.LEFT_LOOP:
-        parted = left_generation(facts, divergence) or passed_part(facts, divergence)
-        gathers = divergence.collectives()[1] if parted else None
+        gathers = divergence.collectives()[1] if parting(facts, divergence) else None
         return ModuleCall(gathers, divergence.odd_next, divergence.reference, divergence.odd) if gathers else None
     sides = ((divergence.odd_next, divergence.reference_next), (divergence.reference_next, divergence.odd_next))
     both = (divergence.odd, divergence.reference), (divergence.reference, divergence.odd)
@@ -165,9 +166,9 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
 def _shards(facts: Facts) -> bool:
     """Whether some rank is in the code that shards models."""
     seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
-    return any(_is_sharding(frame.file) for main in seen for frame in main.frames)
+    return any(is_sharding(frame.file) for main in seen for frame in main.frames)
 
 
-def _is_sharding(file: str) -> bool:
+def is_sharding(file: str) -> bool:
     """Whether the file shards models, and gathers their parameters when a module runs."""
     return torch_internals.is_in(file, Meaning.SHARDS) or "/deepspeed/" in file

@@ -36,13 +36,7 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.patterns import Divergence
-from ddpdoctor.diagnose.divergence.sharded_modules import (
-    ModuleCall,
-    implicit,
-    left_generation,
-    module_call,
-    passed_part,
-)
+from ddpdoctor.diagnose.divergence.sharded_modules import ModuleCall, implicit, module_call, parting
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.stacks import Site
@@ -68,9 +62,9 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
     culprits = left_out if divergence.tie else divergence.culprits
     what = "the sharded module that is called" if implicit(facts, call) else f"the {call.op}"
     ours, theirs = wording.ranks(ran), wording.ranks(left_out)
-    left = left_generation(facts, divergence)
-    shown = left or passed_part(facts, divergence)
-    early = f"left the loop at {wording.place(left)} and " if left else ""
+    parted = parting(facts, divergence)
+    left = parted is not None and parted.left_loop
+    early = f"left the loop at {wording.place(parted.site)} and " if parted is not None and left else ""
     return diagnosis(
         CONDITIONAL_SHARDED_MODULE,
         facts.waiting,
@@ -86,7 +80,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, found: ModuleCall, called: 
         ),
         fix=_AS_OFTEN if left else _SAME_MODULES,
         locations=(
-            *((facts.location(culprits or left_out, shown),) if shown else ()),
+            *((facts.location(culprits or left_out, parted.site),) if parted is not None else ()),
             facts.location(culprits or left_out, site),
             *facts.locations_of((*left_out, *ran)),
         ),

@@ -44,9 +44,8 @@ from ddpdoctor.diagnose.divergence.habits import Strayed, left_usual_round, stra
 from ddpdoctor.diagnose.divergence.patterns import Pattern, divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import COLLECTIVE, Kind
-from ddpdoctor.model.diagnosis import Confidence, Diagnosis
+from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.ranks import Rank, RankSet
-from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -168,12 +167,8 @@ def _issued_lately(facts: Facts, rank: Rank, peer: Rank, later: int) -> Counter[
 def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     pair = RankSet.of([wait.rank, found.peer])
     skipped = _others_sent_more(facts, wait, found)
-    gone_on = skipped or _all_after(facts, wait, found.peer)
-    culprits = RankSet.of([found.peer] if gone_on else [wait.rank] if _alone(facts, wait) else [])
     unusual = left_usual_round(facts, pair)
-    if unusual is not None:
-        culprits = RankSet.of(unusual[:1])
-    parted = _parted(facts, *unusual) if unusual is not None and found.peer in culprits else None
+    culprits = RankSet.of([unusual[0]]) if unusual is not None else _by_the_others(facts, wait, found)
     what, answer = ("receives", "sent") if wait.kind is Kind.RECV else ("sends", "received")
     return diagnosis(
         P2P_DEADLOCK,
@@ -196,19 +191,13 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
             "number before, and skip on neither side alone."
         ),
         locations=(
-            *((facts.location(culprits, parted),) if parted is not None else ()),
+            # one that asks for too much stands at the line itself
+            *(_parted(facts, *unusual) if unusual is not None and found.peer in culprits else ()),
             *facts.locations_of(culprits),
             *facts.locations_of(pair - culprits),
         ),
         evidence=(
-            *(
-                [
-                    f"{wording.ranks(culprits)} did not come to {wording.step(unusual[1].usual)} in its last round, as "
-                    "in most rounds before"
-                ]
-                if unusual is not None
-                else []
-            ),
+            *([_unlike_most(*unusual)] if unusual is not None else []),
             *(["counted since the last collective of both: the histories have lost what was before"] * found.lately),
             f"rank {wait.rank}: {found.ours} issued with rank {found.peer}",
             f"rank {found.peer}: {found.theirs} answered",
@@ -216,12 +205,25 @@ def _missing(facts: Facts, wait: Wait, found: _Unmatched) -> Diagnosis:
     )
 
 
-def _parted(facts: Facts, rank: Rank, found: Strayed) -> Site | None:
+def _by_the_others(facts: Facts, wait: Wait, found: _Unmatched) -> RankSet:
+    """Which of the two the other ranks speak against, nobody if they do not."""
+    if _others_sent_more(facts, wait, found) or _all_after(facts, wait, found.peer):
+        return RankSet.of([found.peer])
+    return RankSet.of([wait.rank] if _alone(facts, wait) else [])
+
+
+def _parted(facts: Facts, rank: Rank, found: Strayed) -> Iterator[Location]:
     """Where it left its usual round: the condition, if the source shows one alone, else the message that it left
     out."""
     points = control_flow_diff.against_itself(facts, rank, found.before, found.now, found.usual)
     one = points[0] if len(points) == 1 and points[0].kind is BranchKind.CONDITION else None
-    return one.place if one is not None else found.usual.site
+    site = one.place if one is not None else found.usual.site
+    if site is not None:
+        yield facts.location([rank], site)
+
+
+def _unlike_most(rank: Rank, found: Strayed) -> str:
+    return f"rank {rank} did not come to {wording.step(found.usual)} in its last round, as in most rounds before"
 
 
 def _others_sent_more(facts: Facts, wait: Wait, found: _Unmatched) -> bool:

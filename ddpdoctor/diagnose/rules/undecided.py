@@ -25,6 +25,7 @@ https://pytorch.org/docs/stable/distributed.html
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.blocked import store_keys
@@ -101,92 +102,115 @@ def _lost(facts: Facts) -> Iterator[Diagnosis]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Stories:
+    """Two explanations of a divergence, in words."""
+
+    summary: str
+    meaning: str
+    one: str
+    other: str
+    advice: str
+    #: what is shown before where the ranks stand
+    places: tuple[Site, ...] = ()
+    #: whichever it was, the odd ranks did it
+    theirs: bool = True
+
+
 def _two_stories(facts: Facts, divergence: Divergence) -> Diagnosis:
-    left, right = divergence.odd, divergence.reference
-    skipped = decisions.perhaps_an_exception(divergence)
-    handler = decisions.perhaps_caught_in_loop(facts, divergence)
-    # whichever it was, these did it
-    theirs = skipped or handler is not None
-    culprits = divergence.culprits if theirs or not divergence.tie else RankSet()
-    sides = [wording.ranks(left), wording.ranks(right)]
-    steps = divergence.collectives()
+    told = _stories(facts, divergence)
+    culprits = divergence.culprits if told.theirs or not divergence.tie else RankSet()
+    sides = (divergence.odd, divergence.reference)
     reached = [
-        wording.ranks(relative_position.those_that_did(facts, step, side))
-        for step, side in zip(steps, (left, right), strict=True)
+        f"{wording.ranks(relative_position.those_that_did(facts, step, side))} {before}{wording.step(step)}"
+        for step, side, before in zip(divergence.collectives(), sides, ("reached ", ""), strict=True)
     ]
-    one, other = _both(divergence, sides, handler)
-    # show first what can have separated them; a tie shows both sides alike
-    shown = skipped or (culprits and divergence.pattern is Pattern.LEFT_LOOP)
-    caught = [facts.location(culprits, handler)] if handler is not None else []
-    places = [facts.location(culprits, divergence.place(point)) for point in divergence.branch_points] if shown else []
     return diagnosis(
         UNDECIDED,
         facts.waiting,
         confidence=Confidence.POSSIBLE,
-        blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if theirs else Confidence.POSSIBLE,
+        blame=divergence.blame(weaker(Confidence.LIKELY, divergence.cap)) if told.theirs else Confidence.POSSIBLE,
         culprits=culprits,
-        summary=_summary(facts, divergence, sides, handler),
-        why=(
-            f"The ranks' histories diverge: {reached[0]} reached {wording.step(steps[0])}, {reached[1]} "
-            f"{wording.step(steps[1])}. {_meaning(divergence, handler)}"
+        summary=told.summary,
+        why=f"The ranks' histories diverge: {', '.join(reached)}. {told.meaning}",
+        fix=told.advice,
+        locations=(
+            *(facts.location(culprits, place) for place in told.places if culprits),
+            *facts.locations_of((*divergence.odd, *divergence.reference)),
         ),
-        fix=_advice(divergence, sides, handler),
-        locations=(*caught, *places, *facts.locations_of((*left, *right))),
-        evidence=(f"one explanation: {one}", f"the other: {other}", *decisions.parted_by(facts, divergence)),
+        evidence=(
+            f"one explanation: {told.one}",
+            f"the other: {told.other}",
+            *decisions.parted_by(facts, divergence),
+        ),
     )
 
 
-def _summary(facts: Facts, divergence: Divergence, sides: list[str], handler: Site | None) -> str:
+def _stories(facts: Facts, divergence: Divergence) -> _Stories:
     if decisions.perhaps_an_exception(divergence):
-        return (
-            f"{sides[0]} skipped {wording.step(divergence.reference_next)}: the evidence does not show whether because "
-            "of a condition or because of a caught exception"
-        )
-    if handler is not None:
-        return (
-            f"{sides[0]} came first to the end of the loop at {wording.place(divergence.branch_points[0].site)}: the "
-            "evidence does not show whether by data that ended or by an exception that was caught in a turn"
-        )
-    left, right = (wording.waiting(facts, side) for side in (divergence.odd, divergence.reference))
-    return f"{sides[0]} in {left}, {sides[1]} in {right}: the evidence does not show which is wrong"
+        return _skipped(divergence)
+    handler = decisions.perhaps_caught_in_loop(facts, divergence)
+    return _either_missed(facts, divergence) if handler is None else _ended_or_caught(divergence, handler)
 
 
-def _both(divergence: Divergence, sides: list[str], handler: Site | None) -> tuple[str, str]:
-    """The two explanations between which the evidence does not decide."""
-    if handler is not None:
-        return (
-            f"what {sides[0]} raised in a turn of the loop was caught at {wording.place(handler)} (DD208)",
-            f"the data of {sides[0]} ended first (DD201)",
-        )
-    odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
-    kinds = {point.kind for point in divergence.branch_points}
-    if decisions.perhaps_an_exception(divergence):
-        return (
-            f"{sides[0]} skipped {reference_next} because of its own condition (DD207)",
-            f"an exception on {sides[0]} was caught (DD208)",
-        )
-    if divergence.pattern is Pattern.LEFT_LOOP and {BranchKind.DATA, BranchKind.CONDITION} <= kinds:
-        return f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided on its own to stop (DD206)"
-    return f"{sides[0]} missed {reference_next}", f"{sides[1]} missed {odd_next}"
+def _skipped(divergence: Divergence) -> _Stories:
+    """A condition and a handler lead past what the odd ranks skipped."""
+    odd, skipped = wording.ranks(divergence.odd), wording.step(divergence.reference_next)
+    left_out = wording.step(divergence.collectives()[1])
+    return _Stories(
+        summary=(
+            f"{odd} skipped {skipped}: the evidence does not show whether because of a condition or because of a "
+            "caught exception"
+        ),
+        meaning=f"More than one path leads past what {odd} skipped.",
+        one=f"{odd} skipped {left_out} because of its own condition (DD207)",
+        other=f"an exception on {odd} was caught (DD208)",
+        advice="Check each path past it below: no path may be taken on one rank only.",
+        places=tuple(divergence.place(point) for point in divergence.branch_points),
+    )
 
 
-def _advice(divergence: Divergence, sides: list[str], handler: Site | None) -> str:
-    if handler is not None:
-        return (
-            f"Look whether {wording.place(handler)} caught something on {sides[0]}: no handler may leave out what the "
-            "other ranks do. If it did not, give all ranks equally many batches."
-        )
-    odd_next, reference_next = (wording.step(step) for step in divergence.collectives())
-    if decisions.perhaps_an_exception(divergence):
-        return "Check each path past it below: no path may be taken on one rank only."
-    return f"Check both places: either {sides[0]} must also reach {reference_next}, or {sides[1]} {odd_next}."
+def _ended_or_caught(divergence: Divergence, handler: Site) -> _Stories:
+    """The odd ranks came first to the end of a loop, in which a handler leads past a turn."""
+    odd, caught, loop = wording.ranks(divergence.odd), wording.place(handler), divergence.branch_points[0]
+    return _Stories(
+        summary=(
+            f"{odd} came first to the end of the loop at {wording.place(loop.site)}: the evidence does not show "
+            "whether by data that ended or by an exception that was caught in a turn"
+        ),
+        meaning=f"Nothing counts the turns of the loop, and only the handler at {caught} leads past one.",
+        one=f"what {odd} raised in a turn of the loop was caught at {caught} (DD208)",
+        other=f"the data of {odd} ended first (DD201)",
+        advice=(
+            f"Look whether {caught} caught something on {odd}: no handler may leave out what the other ranks do. If it "
+            "did not, give all ranks equally many batches."
+        ),
+        places=(handler, divergence.place(loop)),
+    )
 
 
-def _meaning(divergence: Divergence, handler: Site | None) -> str:
-    if handler is not None:
-        return f"Nothing counts the turns of the loop, and only the handler at {wording.place(handler)} leads past one."
-    if decisions.perhaps_an_exception(divergence):
-        return f"More than one path leads past what {wording.ranks(divergence.odd)} skipped."
+def _either_missed(facts: Facts, divergence: Divergence) -> _Stories:
+    """Each side may have missed what the other does."""
+    sides = [wording.ranks(side) for side in (divergence.odd, divergence.reference)]
+    waits = [wording.waiting(facts, side) for side in (divergence.odd, divergence.reference)]
+    ours, theirs = (wording.step(step) for step in divergence.collectives())
+    one, other = f"{sides[0]} missed {theirs}", f"{sides[1]} missed {ours}"
+    left = divergence.pattern is Pattern.LEFT_LOOP
+    if left and {BranchKind.DATA, BranchKind.CONDITION} <= {point.kind for point in divergence.branch_points}:
+        one, other = f"the data of {sides[0]} ended first (DD201)", f"{sides[0]} decided on its own to stop (DD206)"
+    return _Stories(
+        summary=f"{sides[0]} in {waits[0]}, {sides[1]} in {waits[1]}: the evidence does not show which is wrong",
+        meaning=_meaning(divergence),
+        one=one,
+        other=other,
+        advice=f"Check both places: either {sides[0]} must also reach {theirs}, or {sides[1]} {ours}.",
+        # a tie shows both sides alike
+        places=tuple(divergence.place(point) for point in divergence.branch_points if left and not divergence.tie),
+        theirs=False,
+    )
+
+
+def _meaning(divergence: Divergence) -> str:
     if divergence.pattern is Pattern.LEFT_LOOP:
         return f"{wording.ranks(divergence.odd).capitalize()} left the loop first: {_reasons(divergence)}."
     if divergence.pattern is Pattern.NO_SYNC:

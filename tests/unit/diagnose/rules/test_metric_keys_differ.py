@@ -321,6 +321,9 @@ def test_names_that_the_program_gave_a_library_long_before() -> None:
     assert first(job([usual, odd, usual], code={AT.file: twice, FITTER.file: LIBRARY})).locations[0].line == 9
     synced = twice.replace("recall(found))", "recall(found), sync_dist=True)")
     assert first(job([usual, odd, usual], code={AT.file: synced, FITTER.file: LIBRARY})).locations[0].line == 3
+    # THEN a function that only has such a name gives no value
+    plain = STEP.replace("    return loss", "    if batch.long:\n        torch.log(found)\n    return loss")
+    assert first(job([usual, odd, usual], code={AT.file: plain, FITTER.file: LIBRARY})).locations[0].line == 3
     # THEN a call of the loop's own on the other side is another order, and nothing about names
     other = _within(AT.all("all_gather", 0), FITTER.line(3, "results"), main)
     odd = Doing([start, reduced, reduced, other])
