@@ -26,7 +26,7 @@ from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning, shows
 
 #: follows the reasons of a diagnosis that only the ranks' places speak for
-NAMED = "It is named for where the ranks stand; nothing shows how they came there."
+NAMED = "The code is named for where the ranks stand; nothing shows how they came there."
 
 
 def with_likeliest(report: Report, facts: Facts) -> Report:
