@@ -26,6 +26,7 @@ from ddpdoctor.errors import DoctorError, ExitCode
 from ddpdoctor.launch.supervisor import Job
 from ddpdoctor.model.diagnosis import Confidence, Outcome
 from ddpdoctor.model.early_sign import EarlySign
+from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.exhibit import Exhibit
 from ddpdoctor.model.processes import Exit
 from ddpdoctor.observe import stopping
@@ -63,6 +64,7 @@ class VerdictActions:
                 looked=self._looked,
                 sign=self._signed,
                 desync=self._desynced,
+                unprobed=self._unprobed if probe else None,
             ),
             Policy(config.stall_after, probe, config.on_hang is OnHang.STOP, config.shared),
         )
@@ -293,6 +295,10 @@ class VerdictActions:
     def _lost(self, said: str) -> None:
         """The job stands still, and nodes of it cannot be asked why."""
         self._console.say(f"the job stands still, and nothing is known of a part of it: {said}")
+
+    def _unprobed(self, gap: Gap) -> None:
+        """The job has no ranks as far as is seen, and this may be why."""
+        self._console.say(f"no rank is seen: {gap.reason}; {gap.remedy}")
 
     def _print(self, verdict: Verdict, job: str = "") -> Path | None:
         """Show a verdict and keep its evidence; returns the bundle, None if it could not be written."""

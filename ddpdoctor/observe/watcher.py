@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ddpdoctor.collect import noted_stacks, procfs
+from ddpdoctor.collect import missing_page, noted_stacks, procfs
 from ddpdoctor.collect.capture import Sample
 from ddpdoctor.collect.gather import read_exits
 from ddpdoctor.diagnose.digest.rank_state import Activity
@@ -21,6 +21,7 @@ from ddpdoctor.meeting.meeting import Meeting
 from ddpdoctor.meeting.messages import Absent, Why
 from ddpdoctor.model.diagnosis import Outcome
 from ddpdoctor.model.early_sign import EarlySign
+from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.processes import Exit, JobEnd, Sent
 from ddpdoctor.model.ranks import RankSet, Role, Worker
 from ddpdoctor.model.report import Report
@@ -50,6 +51,8 @@ LAST_MEETING, MEETING_STEP = 5.0, 0.05
 BEGINNING = 60.0
 #: seconds for which a launcher is held back until all nodes have looked (it waits 2 from the failure on)
 HELD_BACK = 1.5
+#: seconds between searches for processes that have torch without the probe, as long as no rank is seen
+SEEKING_UNPROBED = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ class Callbacks:
     sign: Callable[[EarlySign], None] | None = None
     #: with the warning that ranks have shifted against each other; None if nobody wants to know
     desync: Callable[[Verdict], None] | None = None
+    #: with why no rank may be seen of a job that has processes with torch; None if nobody wants to know
+    unprobed: Callable[[Gap], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,9 @@ class Watcher:
         self._last_passed_on: tuple[object, ...] = ()
         #: the last sample of the look that made the reported verdict; the next look is compared with it
         self._reported_sample: Sample | None = None
+        #: when processes without the probe were last looked for, and whether one was told
+        self._sought = inspector.started
+        self._told_unprobed = False
         self._exits_seen = 0
         self._last_sight: _LastSight | None = None
         #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
@@ -177,6 +185,7 @@ class Watcher:
             self._search()
             self._notice_restart()
         if not self._has_ranks():
+            self._tell_unprobed(now)
             return
         self._take_pulse()
         self._note_standing(now)
@@ -184,6 +193,16 @@ class Watcher:
         self._tell_signs(now)
         self._warn_of_a_desync(now)
         self._decide(now)
+
+    def _tell_unprobed(self, now: float) -> None:
+        """Say once why a job seems to have no ranks, if its processes show why."""
+        if self._callbacks.unprobed is None or self._told_unprobed or now - self._sought < SEEKING_UNPROBED:
+            return
+        self._sought = now
+        gap = missing_page.unprobed_gap(self._workers())
+        if gap is not None:
+            self._told_unprobed = True
+            self._callbacks.unprobed(gap)
 
     def _decide(self, now: float) -> None:
         """Look at the job if its clocks say so, or let all nodes look."""

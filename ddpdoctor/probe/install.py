@@ -24,6 +24,7 @@ from . import (
     torchdata_loaders,
     training,
     unread_futures,
+    worker_environments,
     worker_exits,
 )
 from .blocking_waits import patch_waits
@@ -47,6 +48,7 @@ def install(run: str) -> None:
     exit_hooks.install(page_lifecycle.create_page_late)
     unread_futures.install()
     worker_exits.install()
+    worker_environments.install()
     os.register_at_fork(after_in_child=_forked)
     _patch_c10d()
     patch_waits()

@@ -271,3 +271,14 @@ def test_the_rank_that_a_monitored_barrier_names_is_blamed(tmp_path: Path) -> No
     barrier, nap = (lines.index(text) + 1 for text in (BARRIER, "        time.sleep(600.0)"))
     assert f"rank 1 did not reach the monitored_barrier at monitored.py:{barrier} in time" in run.first["summary"]
     assert run.first["locations"][0]["line"] == nap, run.explain()
+
+
+def test_ranks_that_lost_the_probe_are_missed_while_they_run(tmp_path: Path) -> None:
+    """Workers that are told their number late, and whose PYTHONPATH the launching program has replaced."""
+    run = watch([sys.executable, str(PROGRAMS / "replaces_the_path.py"), "15"], tmp_path, timeout=PATIENCE)
+    assert run.status == 0, run.explain()
+    told = "ddpdoctor: no rank is seen: 2 processes have loaded torch without the probe: something replaced the"
+    assert run.stderr.count(told) == 1, run.explain()
+    assert run.stderr.index(told) < run.stderr.index("the job ended")
+    assert "extend it: PYTHONPATH=" in run.stderr
+    assert "(no rank of a distributed job was seen)" in run.stderr

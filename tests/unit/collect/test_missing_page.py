@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -18,13 +19,14 @@ from ddpdoctor.model.evidence import Gap
 from tests.unit.collect.conftest import worker
 
 PROGRAM = "print('up', flush=True); input()"
+WITH_TORCH = f"import torch; {PROGRAM}"
 
 
 @contextmanager
-def process(*flags: str, **environ: str) -> Iterator[int]:
+def process(*flags: str, program: str = PROGRAM, **environ: str) -> Iterator[int]:
     planned = plan({}, TorchVersion("2.13"), run=Path(tempfile.gettempdir()), watch_pid=1).set
     with subprocess.Popen(
-        [sys.executable, *flags, "-c", PROGRAM],
+        [sys.executable, *flags, "-c", program],
         env={**planned, **environ},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -64,16 +66,39 @@ def test_a_process_that_is_gone() -> None:
 
 def test_another_user() -> None:
     with process() as pid:
-        environ = missing_page._variables(Path(f"/proc/{pid}/environ").read_bytes())
-    assert "another user" in missing_page._reason(environ, ["python", "train.py"], os.geteuid() + 1)[0]
+        started = missing_page._Started.of(pid)
+    obstacle = dataclasses.replace(started, owner=os.geteuid() + 1).obstacle()
+    assert obstacle is not None
+    assert "another user" in obstacle[0]
 
 
 def test_a_full_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     with process() as pid:
-        environ = missing_page._variables(Path(f"/proc/{pid}/environ").read_bytes())
+        started = missing_page._Started.of(pid)
     monkeypatch.setattr(missing_page, "_free_bytes", lambda folder: 4096)
-    said = missing_page._reason(environ, ["python"], os.geteuid())[0]
-    assert f"there is no space left for its page in {tempfile.gettempdir()}" in said
+    obstacle = started.obstacle()
+    assert obstacle is not None
+    assert f"there is no space left for its page in {tempfile.gettempdir()}" in obstacle[0]
+
+
+def test_processes_that_have_torch_and_no_probe() -> None:
+    """Those without torch are none of the job's ranks, and with the probe on its path nothing is amiss."""
+    with (
+        process(program=WITH_TORCH, PYTHONPATH="/mine") as one,
+        process(program=WITH_TORCH, PYTHONPATH="/mine") as other,
+        process(PYTHONPATH="/mine") as plain,
+        process(program=WITH_TORCH) as probed,
+    ):
+        found = missing_page.unprobed_gap(worker(pid) for pid in (one, other, plain, probed))
+        alone = missing_page.unprobed_gap([worker(one)])
+        nothing = missing_page.unprobed_gap([worker(plain), worker(probed)])
+    assert found is not None
+    assert found.reason.startswith("2 processes have loaded torch without the probe: something replaced the PYTHONPATH")
+    assert found.remedy.startswith("extend it")
+    assert alone is not None
+    assert alone.reason.startswith("a process has loaded torch without")
+    assert nothing is None
+    assert missing_page.unprobed_gap([worker(one)]) is None  # it has ended
 
 
 @pytest.mark.parametrize(
