@@ -105,10 +105,9 @@ def _words(value: ast.expr) -> set[str]:
     return found
 
 
-def seen(facts: ModuleFacts) -> bool:
-    """Whether the program visibly creates its process group, or reads the launcher's variables."""
-    named = any(name in facts.module.text for name in launchers.OF_CLUSTERS)
-    return named or bool(facts.named("torch.distributed.init_process_group"))
+def told_of_nodes(facts: ModuleFacts) -> bool:
+    """Whether the file is told of the job's nodes: by an option, or by a variable of the launcher's."""
+    return heuristics.SEVERAL_NODES.found_in(facts.module.text)
 
 
 #: calls after which there are several processes

@@ -56,7 +56,5 @@ VARIABLES: dict[str, Variable] = {
 RANKS = frozenset(name for name, row in VARIABLES.items() if row.holds is not Number.WORLD)
 #: variables set in the simulated job, which is assumed to be started by torchrun
 SET = frozenset(name for name, row in VARIABLES.items() if row.launcher == _TORCHRUN)
-#: ranks of the job as multi-node launchers name them; `RANK` alone may mean anything
-OF_CLUSTERS = tuple(n for n, row in VARIABLES.items() if row.holds is Number.RANK and row.launcher != _TORCHRUN)
 #: command-line options by which older launchers give a process its local rank
 OPTIONS = ("--local_rank", "--local-rank")

@@ -2,10 +2,10 @@
 
 ## What it does
 Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
-call a collective or wrap a model in DDP unconditionally. In a class or function whose callers are not visible, it
-finds collectives under no condition on the group if other code of the class uses the group only where there is one
-(`if self.is_ddp:`), and collectives that only `is_available()` guards. A function that gets its rank from a helper
-which copes without a group is a hint.
+call a collective or wrap a model in DDP unconditionally, and collectives that only `is_available()` guards. A class or
+function whose callers are not visible gets a hint: for a collective under no condition on the group, if other code of
+the class uses the group only where there is one (`if self.is_ddp:`), or the function gets its rank from a helper which
+copes without a group.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
@@ -99,8 +99,7 @@ def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if call.site.file != facts.module.path or call.site in reported or not devices.default_group(call):
             continue
-        sure = single_process.asked(facts, call)
-        asked = sure or single_process.helped(facts, call)
+        asked = single_process.asked(facts, call) or single_process.helped(facts, call)
         if asked is None or not single_process.unguarded(facts, call):
             continue
         reported.add(call.site)
@@ -110,8 +109,8 @@ def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
             f"{op} raises: check is_initialized() first"
         )
         related = ((asked, "here there may be no process group"),)
-        severity = Severity.WARNING if sure is not None else Severity.HINT
-        yield facts.finding(RULE, call.site, message, related=related, severity=severity)
+        # whether anybody calls this without a group is for its callers to say, and they are not seen
+        yield facts.finding(RULE, call.site, message, related=related, severity=Severity.HINT)
 
 
 def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -3,8 +3,9 @@
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
-`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. A function that returns
-`f"cuda:{index}"` is a warning where the index may be the rank.
+`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is an error where the
+file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise one warning for the file: on a single node
+the two ranks are the same. A function that returns `f"cuda:{index}"` is a warning where the index may be the rank.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -24,8 +25,7 @@ No automatic fix.
 
 ## When it is wrong
 Not reported are: a rank passed by `mp.spawn`, which is local to its node; `rank % device_count()`; a script whose
-rendezvous is localhost, which therefore runs on one node; and tests. A file whose processes are started by a file that
-lint cannot see gets one warning, because they may be started on one node only.
+rendezvous is localhost, which therefore runs on one node; and tests.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
@@ -58,21 +58,23 @@ _DEVICE = {
     "torch.load": (1, "map_location"),
 }  # fmt: skip
 _MESSAGE = "this is the global rank, and a second node has no such device: use LOCAL_RANK"
+_IF_SEVERAL = f"if this is ever started on two nodes, {_MESSAGE}"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device indices that are the rank itself, in a script that may run on more than one node."""
     if launch.one_node_only(facts):
         return
-    severity = Severity.ERROR if launch.seen(facts) else Severity.WARNING
+    several = launch.told_of_nodes(facts)
+    severity, message = (Severity.ERROR, _MESSAGE) if several else (Severity.WARNING, _IF_SEVERAL)
     for node in _named_after(facts.module):
-        yield facts.finding(RULE, node, _MESSAGE, severity=Severity.WARNING)
+        yield facts.finding(RULE, node, message, severity=Severity.WARNING)
     found = list(_chosen(facts))
     for call in found or _moved(facts)[:1]:
-        finding = facts.finding(RULE, call.site, _MESSAGE, severity=severity, context=call.context)
+        finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context)
         yield finding
-        if finding is not None and severity is Severity.WARNING:
-            return  # how the processes are started is determined once
+        if finding is not None and not several:
+            return  # on how many nodes the processes are started is determined once
 
 
 def _named_after(module: Module) -> Iterator[ast.AST]:

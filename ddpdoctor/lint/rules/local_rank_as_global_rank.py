@@ -53,7 +53,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(devices.GROUP):
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
-            yield facts.finding(RULE, call.site, message, context=call.context)
+            if not launch.told_of_nodes(facts):
+                message = f"if this is ever started on two nodes, {message}"
+            severity = Severity.ERROR if launch.told_of_nodes(facts) else Severity.WARNING
+            yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
     for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")
         whole = replicas is not None and replicas.tags & Tag.WORLD

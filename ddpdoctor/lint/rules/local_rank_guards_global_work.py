@@ -38,7 +38,6 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol
@@ -57,7 +56,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not guarded:
         return
     first, guard, does = min(guarded, key=lambda item: item[0].index)
-    several = heuristics.SEVERAL_NODES.found_in(facts.module.text)
+    several = launch.told_of_nodes(facts)
     condition = "" if several else "where there are several nodes that share their files, "
     more = f" (and {len(guarded) - 1} more in this file)" if len(guarded) > 1 else ""
     message = f"{condition}one rank on every node {does}: test the global rank, not the local rank{more}"
