@@ -57,7 +57,7 @@ demo: env
 
 # More at a time than there are cores, since most jobs wait most of the time.
 test: env
-	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow" --durations 60 --durations-min 4
 
 test-slow: env
 	$(BIN)/python -m pytest -m "slow and not ends and not nodes and not fuzz"
