@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
-from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
@@ -111,10 +111,7 @@ def told_of_nodes(facts: ModuleFacts) -> bool:
 
 
 #: calls after which there are several processes
-_STARTS = (
-    "torch.distributed.init_process_group", *DDP_PATHS, "accelerate.Accelerator", "deepspeed.init_distributed",
-    "deepspeed.initialize", "horovod.torch.init",
-)  # fmt: skip
+_STARTS = (*vocabulary.GROUP_CALLS, *DDP_PATHS, "horovod.torch.init")
 
 
 def several(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
@@ -97,7 +98,7 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     before = frame.guards
     test = machine.evaluate(frame, node.test)
     machine.observe(frame, node, test)
-    if len(test.atoms) == 1 and test.known and _first_time(frame, node):
+    if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
     _branch(
         machine, frame, _Condition(test, node, text_of(node.test)),
@@ -111,17 +112,20 @@ _GROUP = "init_process_group"
 _THERE = "is_initialized"
 
 
-def _first_time(frame: Frame, node: ast.If) -> bool:
+def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
     """Whether the branch makes the process group if there is none: it is simulated as the first time it is reached.
 
-    Everywhere else there is a group.
+    Everywhere else there is a group, and here, too, if the program has made one before.
     """
     if _THERE not in frame.module.words or _GROUP not in frame.module.words:
         return False
     known: bool | None = node.__dict__.get("_makes_group")
     if known is None:
         known = node.__dict__["_makes_group"] = _makes_group(frame, node)
-    return known
+    root = frame.calls[:1]
+    return known and not any(
+        call.path in vocabulary.GROUP_CALLS and call.context.calls[:1] == root for call in machine.calls
+    )
 
 
 def _makes_group(frame: Frame, node: ast.If) -> bool:

@@ -54,6 +54,13 @@ INITIALISED_CALLS = frozenset({
     "ignite.distributed.has_native_dist_support",
     "mmengine.dist.is_distributed",
 })  # fmt: skip
+#: they make the process group
+GROUP_CALLS = frozenset({
+    "torch.distributed.init_process_group",
+    "accelerate.Accelerator",
+    "deepspeed.init_distributed",
+    "deepspeed.initialize",
+})  # fmt: skip
 
 #: attributes that have this meaning on any object
 FIRST_RANK_ATTRIBUTES = frozenset({"is_main_process", "is_global_zero", "is_world_process_zero"})

@@ -24,7 +24,8 @@ for epoch in range(10):
 No automatic fix.
 
 ## When it is wrong
-After `hasattr` or `isinstance` tests of the same object, nothing is reported.
+After `hasattr` or `isinstance` tests of the same object, nothing is reported, nor of a constant that the call itself
+chooses (`epoch if training else 0`).
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -32,6 +33,7 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.Dist
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -66,6 +68,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif obj.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
+            if isinstance(call.node.args[0], ast.IfExp):
+                continue  # `epoch if training else 0`: who evaluates wants the same order each time
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
             yield facts.finding(RULE, call.site, message, context=call.context)
