@@ -71,7 +71,7 @@ class Callers:
             return False
         for around, other in calls:
             self.passed.add(around.path)
-            if _chosen(around):
+            if _chosen(around) or _passes_rank(around):
                 return False
             outer = next((n for n in around.around if isinstance(n, _FUNCTIONS)), None)
             if outer is not None and not self._reached(outer, other, depth + 1, {*seen, name}):
@@ -136,6 +136,23 @@ def _chosen(call: _Call) -> bool:
             return _leaves_before(node, call.node.lineno)
         inner = node
     return False
+
+
+def _passes_rank(call: _Call) -> bool:
+    """Whether the function is given a text that is made of the rank: each rank does with its own what it does."""
+    function = next((n for n in call.around if isinstance(n, _FUNCTIONS)), None)
+    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    names = {node.id for node in given if isinstance(node, ast.Name)}
+    stated = (n for n in walk(function) if isinstance(n, ast.Assign)) if function is not None and names else ()
+    made = [n.value for n in stated if any(isinstance(t, ast.Name) and t.id in names for t in n.targets)]
+    return any(_is_text(node) and heuristics.NAMES_RANK.found_in(text_of(node)) for node in (*given, *made))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether the expression puts a text together."""
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in ("join", "format", "Path")
+    return isinstance(node, (ast.JoinedStr, ast.BinOp))
 
 
 def _chooses(test: ast.expr) -> bool:

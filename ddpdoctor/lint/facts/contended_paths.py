@@ -55,7 +55,7 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         if asked is None and contest is not Contest.MOVES:
             continue
         path, node = written_files.path_of(call)
-        if path is not None and not written_files.one_path(call, path, node):
+        if path is not None and not written_files.one_path(facts, call, path, node):
             continue
         attended = written_files.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
@@ -67,6 +67,11 @@ def asks(guard: Guard) -> bool:
     if guard.value.tags & Tag.FILE or guard.value.taint is Taint.FILES:
         return True
     return heuristics.ASKS_DISK.found_in(guard.text)
+
+
+def chosen(call: CallEvent) -> bool:
+    """Whether the call depends on something else than the disk that nobody knows: `if name in KNOWN: download(...)`."""
+    return any(guard.value.taint is Taint.UNKNOWN and not asks(guard) for guard in call.context.guards)
 
 
 def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, Attended]]:

@@ -21,7 +21,7 @@ _TESTING = frozenset({"pytest", "unittest"})
 
 def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
-    if any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values()):
+    if _is_test(facts):
         return True
     others = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
     if any(_for_one_node(module) for module in (facts.module, *others)):
@@ -31,6 +31,15 @@ def one_node_only(facts: ModuleFacts) -> bool:
     if any(rank is not None and rank.tags & Tag.LOCAL_RANK for rank in ranks):
         return True
     return refuses_more(facts)
+
+
+def _is_test(facts: ModuleFacts) -> bool:
+    return any(path.partition(".")[0] in _TESTING for path in facts.module.imports.values())
+
+
+def tested_alone(facts: ModuleFacts) -> bool:
+    """Whether the file tests in one process: it starts no ranks and makes no group."""
+    return _is_test(facts) and not _spawning(facts) and not facts.named(*_STARTS)
 
 
 def _for_one_node(module: Module) -> bool:

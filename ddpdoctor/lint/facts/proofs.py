@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import collectives, vocabulary
@@ -11,7 +12,8 @@ from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import shown, text_of
 
@@ -44,6 +46,26 @@ def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
             open_ = _open(branch.text, ranked=len(branch.truth) > 1)
             if open_:
                 return open_
+    return _kept(facts, item, way)
+
+
+#: decorators under which a second call with the same arguments does nothing
+_KEEPING = frozenset({"cache", "lru_cache"})
+
+
+def _kept(facts: ModuleFacts, item: CollectiveDivergence, way: tuple[SourceSite, ...]) -> str:
+    """The decorator of a function behind the branch that returns what it has kept of an earlier call, "" if none."""
+    for site in way:
+        module = blocks.module_of(facts, site)
+        function = innermost_function(module.tree, site.line) if module is not None else None
+        if function is None or isinstance(function, ast.Lambda):
+            continue
+        first, last = function.lineno, function.end_lineno or function.lineno
+        if site.file == item.branch.site.file and first <= item.branch.site.line <= last:
+            continue
+        name = next((n for d in function.decorator_list if (n := decorator_name(d)) in _KEEPING), "")
+        if name:
+            return f"@{name}"
     return ""
 
 
@@ -68,6 +90,8 @@ def _open(text: str, *, ranked: bool) -> str:
 def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> str:
     """The message of a divergence, with the condition first on which it rests."""
     condition = "" if item.local else undecided(facts, item)
+    if condition.startswith("@"):
+        return f"unless {condition} has kept the result of an earlier call, {message}"
     return f"where `{shown(condition)}` lets ranks come here, {message}" if condition else message
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import all_ranks, launch
+from ddpdoctor.lint.facts import all_ranks, blocks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
@@ -112,7 +112,7 @@ def _written(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == keyword), None)
 
 
-def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
+def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None) -> bool:
     """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
     if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
         return False
@@ -124,7 +124,9 @@ def one_path(call: CallEvent, path: Value, node: ast.expr | None) -> bool:
         return False
     text = spelled_out(call, node)
     called = set(_called(text)) - vocabulary.PATH_FUNCTIONS
-    return not heuristics.OWN_PATH.found_in(text) and all(_makes_path(call.context.module, name) for name in called)
+    if heuristics.OWN_PATH.found_in(text) or not all(_makes_path(call.context.module, name) for name in called):
+        return False
+    return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
 
 
 @lru_cache(maxsize=256)
@@ -161,16 +163,57 @@ def spelled_out(call: CallEvent, node: ast.expr) -> str:
 
 def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
     """The source of the expression, and of those that its variables are assigned."""
-    module = call.context.module
+    return _spelled(call.context.module, _function(call), node, depth)
+
+
+def _spelled(module: Module, function: ast.AST | None, node: ast.expr, depth: int) -> list[str]:
     parts = [text_of(node)]
-    # of `options.folder` the folder matters, not how the options were made
-    owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
-    names = {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
-    for name in names if depth else ():
-        for statement in _assigned(module).get(name, ()):
-            if innermost_function(module.tree, statement.lineno) in (_function(call), None):
-                parts += expressions(call, statement.value, depth - 1)
+    for name in _variables(node) if depth else ():
+        for value in _values(module, function, name):
+            parts += _spelled(module, function, value, depth - 1)
     return parts
+
+
+def _variables(node: ast.expr) -> set[str]:
+    """The variables in an expression: of `options.folder` the folder matters, not how the options were made."""
+    owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
+
+
+def assigned(call: CallEvent, name: str) -> list[ast.expr]:
+    """What the variable is assigned where the call can see it: in its function, and in the file."""
+    return list(_values(call.context.module, _function(call), name))
+
+
+def _values(module: Module, function: ast.AST | None, name: str) -> Iterator[ast.expr]:
+    for statement in _assigned(module).get(name, ()):
+        if innermost_function(module.tree, statement.lineno) in (function, None):
+            yield statement.value
+
+
+def _given(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
+    """The source of the arguments that the function was given for the variables in the expression, by the call of it
+    that led here."""
+    if call.context.function is None or not call.context.chain:
+        return []
+    site = call.context.chain[-1]
+    module = blocks.module_of(facts, site)
+    caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
+    if module is None or caller is None:
+        return []
+    around = innermost_function(module.tree, site.line)
+    names = [parameter.arg for parameter in call.context.function.parameters]
+    if call.context.function.owner is not None and isinstance(caller.func, ast.Attribute):
+        names = names[1:]
+    given = {**dict(zip(names, caller.args, strict=False)), **{k.arg: k.value for k in caller.keywords if k.arg}}
+    # the name of a parameter is often that of a variable in it
+    wanted = {name for text in expressions(call, node) for name in _names(text)}
+    texts = (_spelled(module, around, value, _DEEPEST) for name, value in given.items() if name in wanted)
+    return [text for parts in texts for text in parts]
+
+
+def _at(node: ast.Call, site: SourceSite) -> bool:
+    return (node.lineno, node.end_lineno) == (site.line, site.end_line) and node.col_offset + 1 == site.column
 
 
 #: what lists a folder, as a function or a method of a path
@@ -269,7 +312,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except" or _asserted(call):
+    if context.some_ranks_only or context.handler == "except" or _asserted(call) or launch.tested_alone(facts):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -286,10 +329,16 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
 
 
 def _asserted(call: CallEvent) -> bool:
-    """Whether an assertion before it in its function may leave one rank."""
+    """Whether an assertion before it in its function may leave one rank, or a condition under which the others return,
+    perhaps inside of another one: `if distributed: ...; if rank != 0: return`."""
     function = _function(call)
-    before = (n for n in walk(function) if isinstance(n, ast.Assert)) if function is not None else ()
-    return any(n.lineno < call.site.line and heuristics.NAMES_RANK.found_in(text_of(n.test)) for n in before)
+    for node in walk(function) if function is not None else ():
+        if not isinstance(node, (ast.Assert, ast.If)) or not heuristics.NAMES_RANK.found_in(text_of(node.test)):
+            continue
+        leaves = isinstance(node, ast.Assert) or any(isinstance(n, ast.Return) for s in node.body for n in walk(s))
+        if leaves and (node.end_lineno or node.lineno) < call.site.line:
+            return True
+    return False
 
 
 def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSite] | None:
@@ -365,7 +414,27 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
         tree = ast.parse(guard.text, mode="eval")
     except SyntaxError:
         return False
+    if any(isinstance(n, ast.Attribute) and _stored_by_rank(facts, n.attr) for n in walk(tree)):
+        return False
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
+
+
+def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
+    """Whether an attribute of this name is somewhere assigned what a condition on the rank gives."""
+    return any(name in _chosen(module) for module in (facts.module, *facts.analysis.reached.values()))
+
+
+@lru_cache(maxsize=256)
+def _chosen(module: Module) -> frozenset[str]:
+    """The attributes that are assigned the outcome of a condition which may be on the rank."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call))
+        and heuristics.NAMES_RANK.found_in(text_of(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
 
 
 def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:

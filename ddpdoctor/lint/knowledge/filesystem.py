@@ -105,7 +105,7 @@ SAVE_THEMSELVES = frozenset({"torch.jit.script", "torch.jit.trace", "torch.jit.f
 LISTING = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir"})
 #: downloads that write to another name first, or under a lock
 DOWNLOADED_SAFELY = frozenset({
-    "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file",
+    "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file", "torch.hub._download_url_to_file",
     "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download",
 })  # fmt: skip
 #: families of functions with one row, by the beginning or end of their names

@@ -387,6 +387,12 @@ PATH_OF_RANK = _pattern(
     "a path holds the number of the rank that saved the file",
     "DD173: each rank loads what it has saved itself", r"\{[^{}]*rank|(str|format)\([^()]*rank|% \(?[^()]*rank",
 )  # fmt: skip
+SETTINGS = _pattern(
+    "a variable holds the settings of the run",
+    "DD171: the settings of the run, the same text from every rank",
+    r"(?<![a-z])(arg(ument)?s?|opts?|options?|(ds_)?conf(ig)?s?|cfg|settings?|hparams|hyp|hyperparam(eter)?s)(?![a-z])"
+    r"|config",
+)
 NAMES_RANK = _pattern(
     "a condition is on the rank, though its value cannot be seen",
     "DD124: the first rank of a machine comes first, without a context", r"rank|master|is_main|main_process|primary",

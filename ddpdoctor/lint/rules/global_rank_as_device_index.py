@@ -4,8 +4,9 @@
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
 `from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is an error where the
-file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise one warning for the file: on a single node
-the two ranks are the same. A function that returns `f"cuda:{index}"` is a warning where the index may be the rank.
+file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise one hint for the file: on a single node
+the two ranks are the same. A function that returns `f"cuda:{index}"`, where the index may be the rank, is a warning, or
+such a hint.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -66,9 +67,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if launch.one_node_only(facts):
         return
     several = launch.told_of_nodes(facts)
-    severity, message = (Severity.ERROR, _MESSAGE) if several else (Severity.WARNING, _IF_SEVERAL)
+    severity, message = (Severity.ERROR, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
     for node in _named_after(facts.module):
-        yield facts.finding(RULE, node, message, severity=Severity.WARNING)
+        yield facts.finding(RULE, node, message, severity=Severity.WARNING if several else Severity.HINT)
     found = list(_chosen(facts))
     for call in found or _moved(facts)[:1]:
         finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context)

@@ -1,7 +1,8 @@
 """The local rank passed where the global rank is expected
 
 ## What it does
-Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`.
+Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`. The former is a hint where the
+file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables).
 
 ## Why it hangs
 Each node counts its local ranks from 0. On the second node, processes announce ranks that are already taken: the
@@ -53,9 +54,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(devices.GROUP):
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
-            if not launch.told_of_nodes(facts):
-                message = f"if this is ever started on two nodes, {message}"
-            severity = Severity.ERROR if launch.told_of_nodes(facts) else Severity.WARNING
+            several = launch.told_of_nodes(facts)
+            message = message if several else f"if this is ever started on two nodes, {message}"
+            severity = Severity.ERROR if several else Severity.HINT
             yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
     for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")

@@ -89,7 +89,7 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
         severity = Severity.HINT if contest in _SELDOM else attended.severity
-        if _of_its_own_job(facts, contest, call):
+        if _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
             severity = Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "

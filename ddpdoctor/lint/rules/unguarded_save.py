@@ -34,8 +34,9 @@ No automatic fix: sharded models must be gathered by all ranks before one of the
 ## When it is wrong
 When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, or come from a
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
-or that is used elsewhere in a context that lets the ranks through in turn. A path made of a loop's variable is a hint:
-it may name a sample of this rank.
+or that is used elsewhere in a context that lets the ranks through in turn; nor is a test that starts no ranks. A path
+made of a loop's variable is a hint: it may name a sample of this rank. So are settings of the run, which are the same
+text from every rank.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -43,9 +44,10 @@ https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, written_files
+from ddpdoctor.lint.facts import contended_paths, file_contents, written_files
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -62,14 +64,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
-        if written_files.one_path(call, path, node) and not missing:
-            sample = written_files.of_sample(call, node)
+        if written_files.one_path(facts, call, path, node) and not missing:
+            circumstance = _circumstance(call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
-            yield _told(facts, call, message, sample=sample)
+            yield _told(facts, call, message, circumstance)
     for call, path, node in written_files.logs(facts):
-        if written_files.one_path(call, path, node):
+        if written_files.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
-            yield _told(facts, call, message, idle=written_files.draws_on_one_rank(facts))
+            yield _told(facts, call, message, _IDLE if written_files.draws_on_one_rank(facts) else None)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
@@ -88,18 +90,31 @@ def _by_several(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | 
     return facts.finding(RULE, call.site, message, related=related, context=call.context)
 
 
-def _told(
-    facts: ModuleFacts, call: CallEvent, message: str, *, sample: bool = False, idle: bool = False
-) -> Finding | None:
+#: of curves that are drawn on one rank alone
+_IDLE = ""
+_SAMPLE = "unless the ranks go through different data here, "
+#: a rank that reads what another one is just writing gets a part of it, or nothing
+_SETTINGS = "if a rank reads these settings before all have written them, "
+
+
+def _circumstance(call: CallEvent, node: ast.expr | None) -> str | None:
+    """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
+    if written_files.of_sample(call, node):
+        return _SAMPLE
+    return _SETTINGS if file_contents.of_settings(call) else None
+
+
+def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:
+    """The finding, if all ranks come there; a hint where a circumstance is named."""
     attended = written_files.on_every_rank(facts, call)
     if attended is None:
         return _by_several(facts, call, message)
-    severity = Severity.HINT if sample or idle else attended.severity
-    condition = "unless the ranks go through different data here, " if sample else attended.condition
+    severity = Severity.HINT if circumstance is not None else attended.severity
+    condition = circumstance or attended.condition
     own = [site for site in call.context.chain if site.file == facts.module.path]
     way = ((own[-1], "every rank calls it here"),) if own and own[-1] != call.site else ()
     related = (*attended.related, *way)
-    open_ = None if sample or idle else attended.open_at(facts, call)
+    open_ = None if circumstance is not None else attended.open_at(facts, call)
     if open_ is None and attended.how is Attendance.ELSEWHERE:
         return None
     return facts.finding(

@@ -1,0 +1,95 @@
+"""What a program writes to a file that it opens: the settings of the run are the same text from every rank."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.program.nodes import last_name, walk
+
+#: functions that put their first argument into the file that is their second
+_DUMPS = frozenset({"dump", "safe_dump", "dump_all"})
+#: functions and methods that give the settings in another form
+_FORMS = frozenset({
+    "dumps", "dump", "safe_dump", "vars", "dict", "list", "str", "repr", "sorted", "items", "copy", "deepcopy",
+    "asdict", "to_dict", "to_json", "to_yaml", "to_container", "pformat", "format", "join",
+})  # fmt: skip
+#: sizes of the job, the same on every rank
+_SIZES = frozenset({"get_world_size", "device_count", "len", "int", "float", "bool"})
+#: variables that are followed, one in the value of another
+_DEEPEST = 3
+
+
+def of_settings(call: CallEvent) -> bool:
+    """Whether all that the block of an `open` writes is made of the program's settings."""
+    block = next(
+        (n for n in call.context.module.of(ast.With) if any(item.context_expr is call.node for item in n.items)), None
+    )
+    written = [content for node in walk(block) for content in _contents(node)] if block is not None else []
+    return bool(written) and all(_settings(call, content, _DEEPEST) for content in written)
+
+
+def _contents(node: ast.AST) -> Iterator[ast.expr]:
+    if not isinstance(node, ast.Call) or not node.args:
+        return
+    name = last_name(node.func)
+    if name == "write" or (name in _DUMPS and len(node.args) > 1):
+        yield node.args[0]
+
+
+def _settings(call: CallEvent, node: ast.expr, depth: int) -> bool:
+    """Whether an expression is made of settings and constants alone."""
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+        return _named(call, node, depth)
+    if isinstance(node, ast.Call):
+        return _form(call, node, depth)
+    parts = _parts(node)
+    return parts is not None and all(_settings(call, part, depth) for part in parts)
+
+
+def _named(call: CallEvent, node: ast.Name | ast.Attribute | ast.Subscript, depth: int) -> bool:
+    if heuristics.NAMES_RANK.found_in(ast.unparse(node)):
+        return False
+    if heuristics.SETTINGS.found_in(ast.unparse(node)):
+        return True
+    values = written_files.assigned(call, node.id) if isinstance(node, ast.Name) and depth else []
+    return bool(values) and all(_settings(call, value, depth - 1) for value in values)
+
+
+def _form(call: CallEvent, node: ast.Call, depth: int) -> bool:
+    """Whether a call gives settings in another form, or a size of the job."""
+    name = last_name(node.func)
+    if name in _SIZES:
+        return True
+    of = node.func.value if isinstance(node.func, ast.Attribute) else None
+    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)]
+    if isinstance(of, (ast.Constant, ast.Name)) and given:
+        of = None  # a module, or a text that is filled in
+    return name in _FORMS and all(_settings(call, part, depth) for part in (*given, *([of] if of is not None else [])))
+
+
+def _parts(node: ast.expr) -> list[ast.expr] | None:
+    """The parts of which an expression is made; None if it is none that settings are written with."""
+    match node:
+        case ast.Dict():
+            return [part for part in (*node.keys, *node.values) if part is not None]
+        case ast.List() | ast.Tuple() | ast.Set():
+            return list(node.elts)
+        case ast.BinOp():
+            return [node.left, node.right]
+        case ast.UnaryOp():
+            return [node.operand]
+        case ast.BoolOp():
+            return list(node.values)
+        case ast.Compare():
+            return [node.left, *node.comparators]
+        case ast.IfExp():
+            return [node.test, node.body, node.orelse]
+        case ast.JoinedStr():
+            return [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+    return None
