@@ -58,7 +58,7 @@ def _kept(facts: ModuleFacts, item: CollectiveDivergence, way: tuple[SourceSite,
     for site in way:
         module = blocks.module_of(facts, site)
         function = innermost_function(module.tree, site.line) if module is not None else None
-        if function is None or isinstance(function, ast.Lambda):
+        if function is None:
             continue
         first, last = function.lineno, function.end_lineno or function.lineno
         if site.file == item.branch.site.file and first <= item.branch.site.line <= last:
