@@ -164,6 +164,19 @@ def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
     )
 
 
+def _in_signature(facts: ModuleFacts, keyword: str) -> bool:
+    """Whether the file asks a function's signature for the keyword: `"x" in inspect.signature(f).parameters`."""
+    return any(
+        isinstance(node.left, ast.Constant) and node.left.value == keyword and isinstance(node.ops[0], ast.In)
+        and any(isinstance(n, ast.Attribute) and n.attr in _SIGNATURES for n in ast.walk(node.comparators[0]))
+        for node in facts.module.of(ast.Compare)
+    )  # fmt: skip
+
+
+#: functions of inspect, and attributes of functions, that hold the names of parameters
+_SIGNATURES = frozenset({"signature", "getfullargspec", "co_varnames", "__kwdefaults__"})
+
+
 def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator[Finding | None]:
     func = call.func
     name = ""
@@ -181,6 +194,8 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
         since = function.added.get(keyword.arg or "", (0, 0))
         private = keyword.arg is None or keyword.arg.startswith("_")
         if keyword.arg is None or private or (keyword.arg in taken and version >= since):
+            continue
+        if _in_signature(facts, keyword.arg):
             continue
         if keyword.arg in taken:
             came = ".".join(map(str, since))
