@@ -24,12 +24,20 @@ _DEEPEST = 3
 
 
 def of_settings(call: CallEvent) -> bool:
-    """Whether all that the block of an `open` writes is made of the program's settings."""
-    block = next(
-        (n for n in call.context.module.of(ast.With) if any(item.context_expr is call.node for item in n.items)), None
-    )
-    written = [content for node in walk(block) for content in _contents(node)] if block is not None else []
+    """Whether all that is written to what an `open` gives is made of the program's settings."""
+    written = [content for node in _uses(call) for content in _contents(node)]
     return bool(written) and all(_settings(call, content, _DEEPEST) for content in written)
+
+
+def _uses(call: CallEvent) -> Iterator[ast.AST]:
+    """The block that is entered with the file: `with open(...) as f:`, or the call that it is passed to."""
+    module = call.context.module
+    for block in module.of(ast.With):
+        if any(item.context_expr is call.node for item in block.items):
+            yield from walk(block)
+    for user in module.of(ast.Call):
+        if call.node in user.args:
+            yield user
 
 
 def _contents(node: ast.AST) -> Iterator[ast.expr]:
