@@ -1,4 +1,4 @@
-"""What a program writes to a file that it opens: the settings of the run are the same text from every rank."""
+"""What a program writes to a file: the settings of the run, and copies of its source, are the same from every rank."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program.nodes import last_name, walk
 
+_COPIES = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 #: functions that put their first argument into the file that is their second
 _DUMPS = frozenset({"dump", "safe_dump", "dump_all"})
 #: functions and methods that give the settings in another form
@@ -24,7 +25,12 @@ _DEEPEST = 3
 
 
 def of_settings(call: CallEvent) -> bool:
-    """Whether all that is written to what an `open` gives is made of the program's settings."""
+    """Whether all that the call writes, or that is written to what an `open` gives, is made of the program's settings or
+    copied from its files."""
+    if call.method == "save_pretrained" and isinstance(call.node.func, ast.Attribute):
+        return heuristics.SETTINGS.found_in(last_name(call.node.func.value))
+    if call.path in _COPIES and call.node.args:
+        return heuristics.PROGRAM_FILES.found_in(written_files.spelled_out(call, call.node.args[0]))
     written = [content for node in _uses(call) for content in _contents(node)]
     return bool(written) and all(_settings(call, content, _DEEPEST) for content in written)
 

@@ -96,6 +96,8 @@ def _scripted(value: Value | None) -> bool:
 
 def path_of(call: CallEvent) -> tuple[Value | None, ast.expr | None]:
     """The path that a function of the table is given, or whose method is called, and its expression."""
+    if call.path == filesystem.OPEN:
+        return call.argument(0, "file"), _written(call.node, 0, "file")
     row = filesystem.function(call.path) if call.path else None
     if row is not None:
         return call.argument(row.position, row.name), _written(call.node, row.position, row.name)

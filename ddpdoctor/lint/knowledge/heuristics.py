@@ -393,6 +393,11 @@ SETTINGS = _pattern(
     r"(?<![a-z])(arg(ument)?s?|opts?|options?|(ds_)?conf(ig)?s?|cfg|settings?|hparams|hyp|hyperparam(eter)?s)(?![a-z])"
     r"|config",
 )
+PROGRAM_FILES = _pattern(
+    "a file that is copied is a part of the program, or of its settings",
+    "DD171: copies of the program and its settings",
+    r"__file__|\.(py|ya?ml|json|toml|cfg|ini|sh|txt)['\"]|config|(?<![a-z])(cfg|opts?)(?![a-z])",
+)
 NAMES_RANK = _pattern(
     "a condition is on the rank, though its value cannot be seen",
     "DD124: the first rank of a machine comes first, without a context", r"rank|master|is_main|main_process|primary",

@@ -43,7 +43,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders
+from ddpdoctor.lint.facts import blocks, epoch_calls, loaders
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -52,7 +52,8 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
@@ -94,6 +95,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
+        if _evaluates(facts, iteration, epochs):
+            continue
         found = epoch_calls.epoch_set(facts, iteration, sampler)
         if found is EpochSet.IN_LOOP:
             continue
@@ -123,6 +126,32 @@ def _sampler(iteration: Iteration) -> Made | None:
     if sampler is None or given is None or loaders.turns_by_itself(given):
         return None
     return sampler if loaders.shuffles(sampler) else None
+
+
+#: methods that only a loop which trains calls
+_TRAINING = frozenset({"backward", "step", "zero_grad"})
+#: methods that put a network into evaluation, and into training
+_MODES = frozenset({"eval", "train"})
+
+
+def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
+    """Whether a function inside the epoch loop puts the network into evaluation before it comes to the loader, and
+    trains nothing: the order of what is evaluated does not matter."""
+    for site in (*iteration.context.chain, iteration.loop.site):
+        module = blocks.module_of(facts, site)
+        function = innermost_function(module.tree, site.line) if module is not None else None
+        if function is None or _contains(function, epochs.node):
+            continue
+        calls = [n for n in walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+        before = sorted((n.lineno, last_name(n.func)) for n in calls if n.lineno < site.line)
+        modes = [name for _, name in before if name in _MODES]
+        if modes[-1:] == ["eval"] and _TRAINING.isdisjoint(last_name(n.func) for n in calls):
+            return True
+    return False
+
+
+def _contains(function: ast.AST, node: ast.AST) -> bool:
+    return any(part is node for part in walk(function))
 
 
 def _place(iteration: Iteration, sampler: Made) -> SourceSite:
