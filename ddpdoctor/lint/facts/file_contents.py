@@ -25,8 +25,8 @@ _DEEPEST = 3
 
 
 def of_settings(call: CallEvent) -> bool:
-    """Whether all that the call writes, or that is written to what an `open` gives, is made of the program's settings or
-    copied from its files."""
+    """Whether all that the call writes, or that is written to what an `open` gives, is made of the program's settings,
+    or copied from its files."""
     if call.method == "save_pretrained" and isinstance(call.node.func, ast.Attribute):
         return heuristics.SETTINGS.found_in(last_name(call.node.func.value))
     if call.path in _COPIES and call.node.args:
