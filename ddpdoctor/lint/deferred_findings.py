@@ -41,6 +41,16 @@ _SEVERAL = re.compile(
 )
 
 
+#: how scripts and texts start ranks: by the launcher that passes the local rank as an option, or otherwise
+_OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
+_LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
+#: files in which people write how their programs are started, and most of them that are read
+_SCRIPTS = (".sh", ".md", ".rst", ".txt", ".slurm", ".sbatch")
+MOST_SCRIPTS = 500
+#: most folders that are climbed to the one that holds the whole project
+_CLIMBED = 8
+
+
 @record(eq=False)
 class _Project:
     """The files of one project, read once."""
@@ -58,6 +68,13 @@ class _Project:
     def all_texts(self) -> Iterable[bytes] | None:
         """The contents of all files, if they are few enough to be searched in full."""
         return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
+
+    @cached_property
+    def scripts(self) -> list[bytes]:
+        """The scripts and texts of the whole repository, with lines that go on put together."""
+        root = _root(self.top)
+        found = itertools.islice(_files(root, _SCRIPTS), MOST_SCRIPTS) if root else ()
+        return [re.sub(rb"\\\r?\n", b" ", raw) for path in found if (raw := read_file(path)) is not None]
 
     @cached_property
     def callers(self) -> Callers:
@@ -116,6 +133,24 @@ def _seeds(project: _Project, _: Finding) -> str:
     return "no file of the project adds anything to a seed"
 
 
+def _launcher(project: _Project, _: Finding) -> str:
+    """Whether the old launcher may start it: a script of the project says so, or none says how anything is started."""
+    if any(_OLD_LAUNCHER.search(text) for text in project.scripts):
+        return "a script of the project uses torch.distributed.launch"
+    if any(_LAUNCHED.search(text) for text in project.scripts):
+        return ""
+    return "no script of the project says how it is started"
+
+
+def _root(folder: str) -> str:
+    """The folder of the repository that a folder is in, "" if there is none."""
+    for _ in range(_CLIMBED):
+        if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as the folders that are climbed out of
+            return folder
+        folder = posixpath.dirname(folder)
+    return ""
+
+
 def _callers(project: _Project, finding: Finding) -> str:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the texts' paths
@@ -133,6 +168,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], str]] = {
     "DD124": _callers,
     "DD125": _callers,
     "DD131": _seeds,
+    "DD146": _launcher,
     "DD171": _callers,
 }
 #: nothing is said of these unless they are confirmed
@@ -147,8 +183,8 @@ def _apart(path: str) -> bool:
     return not _APART.isdisjoint(posixpath.dirname(path).split("/"))
 
 
-def _files(top: str) -> Iterator[str]:
+def _files(top: str, endings: tuple[str, ...] = (".py", ".ipynb")) -> Iterator[str]:
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _AROUND and not is_file(
             f"{folder}/{f}/pyvenv.cfg"))  # fmt: skip
-        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith((".py", ".ipynb")))
+        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith(endings))

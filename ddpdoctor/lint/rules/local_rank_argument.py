@@ -3,7 +3,8 @@
 ## What it does
 Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor a file that it uses reads
 LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file that only reads LOCAL_RANK is a hint: it
-works under torchrun, and not under the old launcher of torch 2.
+works under torchrun, and not under the old launcher of torch 2. So is one that fills it, if the project's scripts and
+texts start their programs with torchrun, or the old launcher with `--use_env`, and never with the old launcher alone.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
@@ -35,7 +36,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
@@ -53,6 +54,8 @@ RULE = LintRule(
 
 _MESSAGE = "torchrun sets LOCAL_RANK and passes no --local_rank; torch 2's old launcher passes --local-rank"
 
+_UNKNOWN = "torch 2's old launcher passes --local-rank, which this does not know"
+
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
@@ -68,9 +71,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         texts = {a.value for a in spelled}
         if "--local_rank" not in texts or "--local-rank" in texts or _from_environment(call):
             continue
-        message, severity = _MESSAGE, Severity.WARNING
+        message: str | Conditional = _MESSAGE
+        severity, open_ = Severity.WARNING, None
         if hands_on is not None:
-            message = "if torch.distributed.launch starts it: torch 2 passes --local-rank, which this does not know"
+            message = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
+            severity, open_ = Severity.HINT, Unconfirmed(call.site)
         elif read:
             message = "unless only torchrun starts it: torch 2's old launcher passes --local-rank, not --local_rank"
             severity = Severity.HINT
@@ -84,7 +89,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
-        yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related)
+        yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
 
 
 def _one_process(facts: ModuleFacts) -> bool:

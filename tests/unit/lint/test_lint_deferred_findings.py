@@ -79,3 +79,46 @@ def test_a_comment_that_ignores_it(shop: Path) -> None:
 def test_a_framework_that_leaves_the_epoch_to_the_program_does_not_tell_it(shop: Path) -> None:
     (shop.parent / "train.py").write_text("import horovod.torch as hvd\nfrom ray import train\n", encoding="utf-8")
     assert found("shop") == [("shop/data.py", 6, "warning")]
+
+
+PASSES_ON = """
+import argparse
+import os
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+if "LOCAL_RANK" not in os.environ:
+    os.environ["LOCAL_RANK"] = str(args.local_rank)
+"""
+
+
+@pytest.mark.parametrize(
+    ("scripts", "severity"),
+    [
+        ({}, "warning"),
+        ({"run.sh": "python tools/train.py\n"}, "warning"),
+        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node 8 tools/train.py\n"}, "warning"),
+        (
+            {"run.sh": "torchrun tools/train.py", "README.md": "Or: `python -m torch.distributed.launch train.py`"},
+            "warning",
+        ),
+        ({"run.sh": "torchrun --nproc_per_node 8 tools/train.py\n"}, "hint"),
+        ({"docs/start.md": "python -m torch.distributed.run tools/train.py\n"}, "hint"),
+        (
+            {"run.sh": "python -m torch.distributed.launch \\\n  --nproc_per_node 8 --use_env \\\n  train.py\n"},
+            "hint",
+        ),
+    ],
+)
+def test_how_the_scripts_of_a_repository_start_it(
+    scripts: dict[str, str], severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A launcher that sets LOCAL_RANK needs no option, and the old one passes another."""
+    for name, text in {".git/HEAD": "", "tools/train.py": PASSES_ON, **scripts}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["tools"], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if torch.distributed.launch starts it") == (severity == "hint")
