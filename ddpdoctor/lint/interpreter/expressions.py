@@ -108,7 +108,7 @@ def _pattern(node: ast.expr) -> str:
 
 
 def _text_tags(parts: list[Value]) -> Tags:
-    return union(part.tags for part in parts) & (ANY_RANK | Tag.RANK_BY_NAME | MADE_UP)
+    return union(part.tags for part in parts) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
 
 
 #: the handler of each kind of expression; all others give an unknown

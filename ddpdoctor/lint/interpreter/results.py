@@ -63,7 +63,9 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
         if all(a.taint <= Taint.GIVEN for a in args):
             taint = max(a.taint for a in args)
         return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
-    return lift(path, CASTS[path], args)
+    result = lift(path, CASTS[path], args)
+    # the same number in another form
+    return result.tagged(args[0].tags & Tag.SPAWNED) if path in ("builtins.str", "builtins.int") else result
 
 
 def made_by(call: FunctionCall) -> Value:
