@@ -217,10 +217,10 @@ def binary(name: str, left: Value, right: Value) -> Value:
         taint = max(left.taint, right.taint)
         result = symbol(name, left.atoms, right.atoms, taint=taint)
         return Value((result,), taint, None, join_tags((left, right)))
-    result = lift(name, fn, (left, right))
+    made = lift(name, fn, (left, right))
     # a number of the node in a text is still one: `"cuda:" + str(index)`; in a sum it need not be
     spawned = (left.tags | right.tags) & Tag.SPAWNED
-    return result.tagged(spawned) if spawned and all(isinstance(a, str) for a in result.atoms) else result
+    return made.tagged(spawned) if spawned and all(isinstance(a, str) for a in made.atoms) else made
 
 
 def _both_numbers(left: Value, right: Value) -> bool:
