@@ -10,9 +10,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts import attendance, paths
+from ddpdoctor.lint.facts.attendance import Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.facts.written_files import Attended
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
 from ddpdoctor.lint.knowledge import filesystem, heuristics
@@ -54,10 +54,10 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         asked = next((g for g in call.context.guards if asks(g)), None)
         if asked is None and contest is not Contest.MOVES:
             continue
-        path, node = written_files.path_of(call)
-        if path is not None and not written_files.one_path(facts, call, path, node):
+        path, node = paths.path_of(call)
+        if path is not None and not paths.one_path(facts, call, path, node):
             continue
-        attended = written_files.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
+        attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
 
@@ -86,7 +86,7 @@ def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, At
     }
     for site in sorted(refusing):
         call = next((c for c in facts.calls if c.site == facts.races[site]), None)
-        attended = written_files.on_every_rank(facts, call) if call is not None else None
+        attended = attendance.on_every_rank(facts, call) if call is not None else None
         if call is not None and attended is not None:
             yield site, call, attended
 

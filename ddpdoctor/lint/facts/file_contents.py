@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts import paths
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 _COPIES = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 #: functions that put their first argument into the file that is their second
@@ -30,7 +31,7 @@ def of_settings(call: CallEvent) -> bool:
     if call.method == "save_pretrained" and isinstance(call.node.func, ast.Attribute):
         return heuristics.SETTINGS.found_in(last_name(call.node.func.value))
     if call.path in _COPIES and call.node.args:
-        return heuristics.PROGRAM_FILES.found_in(written_files.spelled_out(call, call.node.args[0]))
+        return heuristics.PROGRAM_FILES.found_in(paths.spelled_out(call, call.node.args[0]))
     written = [content for node in _uses(call) for content in _contents(node)]
     return bool(written) and all(_settings(call, content, _DEEPEST) for content in written)
 
@@ -67,11 +68,11 @@ def _settings(call: CallEvent, node: ast.expr, depth: int) -> bool:
 
 
 def _named(call: CallEvent, node: ast.Name | ast.Attribute | ast.Subscript, depth: int) -> bool:
-    if heuristics.NAMES_RANK.found_in(ast.unparse(node)):
+    if heuristics.NAMES_RANK.found_in(text_of(node)):
         return False
-    if heuristics.SETTINGS.found_in(ast.unparse(node)):
+    if heuristics.SETTINGS.found_in(text_of(node)):
         return True
-    values = written_files.assigned(call, node.id) if isinstance(node, ast.Name) and depth else []
+    values = paths.assigned(call, node.id) if isinstance(node, ast.Name) and depth else []
     return bool(values) and all(_settings(call, value, depth - 1) for value in values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import random_draws, written_files
+from ddpdoctor.lint.facts import paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -61,7 +61,7 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     `cfg["seed"]`, `args.get("seed", 0)`."""
     if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
         return False
-    parts = written_files.expressions(call, call.node.args[0])
+    parts = paths.expressions(call, call.node.args[0])
     try:
         nodes = [node for part in parts for node in walk(ast.parse(part, mode="eval"))]
     except SyntaxError:

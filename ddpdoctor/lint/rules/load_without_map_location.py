@@ -34,7 +34,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, launch, loaded_states, written_files
+from ddpdoctor.lint.facts import devices, launch, loaded_states, paths
 from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -94,7 +94,7 @@ def _named(node: ast.AST) -> str:
 
 def _own_file(call: CallEvent) -> bool:
     """Whether each rank loads a file of its own, which it has saved from its own device."""
-    return bool(call.node.args) and heuristics.PATH_OF_RANK.found_in(written_files.spelled_out(call, call.node.args[0]))
+    return bool(call.node.args) and heuristics.PATH_OF_RANK.found_in(paths.spelled_out(call, call.node.args[0]))
 
 
 def _on_gpus(facts: ModuleFacts, groups: list[CallEvent]) -> bool:

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, written_files
+from ddpdoctor.lint.facts import launch, paths, written_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.rule import LintRule
@@ -74,7 +74,7 @@ def _guarded(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Guard, str]]:
     """(call, the condition that lets one rank of each node do it, what it does)"""
     for call, path, node in written_files.files(facts):
         guard = _guard(call)
-        if guard is not None and written_files.one_path(facts, call, path, node):
+        if guard is not None and paths.one_path(facts, call, path, node):
             yield call, guard, "writes this file"
     for call in written_files.runs(facts):
         guard = _guard(call)

@@ -47,10 +47,10 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
+from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
-from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.rule import LintRule

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddpdoctor.lint.facts import written_files
+from ddpdoctor.lint.facts import attendance, paths
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
@@ -102,10 +102,10 @@ def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
         row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
         if row is None or row.use is not Use.MAKES_FOLDER:
             continue
-        _, node = written_files.path_of(call)
-        if not written_files.numbered(call, node):
+        _, node = paths.path_of(call)
+        if not paths.numbered(call, node):
             continue
-        attended = written_files.on_every_rank(facts, call, fetches=True)
+        attended = attendance.on_every_rank(facts, call, fetches=True)
         if attended is None:
             continue
         message = (

@@ -47,9 +47,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, file_contents, written_files
+from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, paths, written_files
+from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
-from ddpdoctor.lint.facts.written_files import Attendance
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -64,12 +64,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
-        if written_files.one_path(facts, call, path, node) and not missing:
+        if paths.one_path(facts, call, path, node) and not missing:
             circumstance = _circumstance(call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, circumstance)
     for call, path, node in written_files.logs(facts):
-        if written_files.one_path(facts, call, path, node):
+        if paths.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
             yield _told(facts, call, message, _IDLE if written_files.draws_on_one_rank(facts) else None)
     for call in written_files.runs(facts):
@@ -80,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _by_several(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
     """A condition on the rank that lets through more ranks than the one that was meant."""
-    several = written_files.by_several(facts, call)
+    several = attendance.by_several(facts, call)
     if several is None:
         return None
     ranks, condition = several
@@ -99,14 +99,14 @@ _SETTINGS = "if a rank reads these settings before all have written them, "
 
 def _circumstance(call: CallEvent, node: ast.expr | None) -> str | None:
     """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
-    if written_files.of_sample(call, node):
+    if paths.of_sample(call, node):
         return _SAMPLE
     return _SETTINGS if file_contents.of_settings(call) else None
 
 
 def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:
     """The finding, if all ranks come there; a hint where a circumstance is named."""
-    attended = written_files.on_every_rank(facts, call)
+    attended = attendance.on_every_rank(facts, call)
     if attended is None:
         return _by_several(facts, call, message)
     severity = Severity.HINT if circumstance is not None else attended.severity

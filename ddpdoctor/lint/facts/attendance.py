@@ -1,0 +1,205 @@
+"""Whether every rank comes to a call: no condition, decorator or context on the way may choose one."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts import all_ranks, launch
+from ddpdoctor.lint.facts.all_ranks import Witness
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.values.tags import BY_RANK, Tag
+from ddpdoctor.lint.values.values import WORLD, Taint
+from ddpdoctor.model.finding import RelatedRole, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
+from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
+
+#: how a condition can differ between ranks that all look at one disk
+_APART = (BY_RANK & ~Tag.FILE) | Tag.OWN_FILE
+
+
+class Attendance(Enum):
+    """How it is known that every rank comes to a call."""
+
+    #: the script itself leads there
+    PROVED = "proved"
+    #: the function does something that only all ranks do together, or tells ranks apart beside the call
+    SHOWN = "shown"
+    #: nothing excludes it: the callers are not visible
+    POSSIBLE = "possible"
+    #: nothing in the file has to do with ranks: only its callers in the project can show it
+    ELSEWHERE = "elsewhere"
+
+
+#: what has to hold of the callers, as the beginning of a message
+_CONDITIONS = {
+    Attendance.POSSIBLE: "unless all callers leave it to one rank, ",
+    Attendance.ELSEWHERE: "if its callers run on several ranks, ",
+}
+
+
+class Attended(NamedTuple):
+    """That every rank comes to a call, and what shows it."""
+
+    how: Attendance
+    witness: Witness | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """A hint if callers that cannot be seen may leave it to one rank."""
+        return Severity.HINT if self.unsure else Severity.WARNING
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the callers decide."""
+        return self.how in (Attendance.POSSIBLE, Attendance.ELSEWHERE)
+
+    @property
+    def condition(self) -> str:
+        """What has to hold of the callers, as the beginning of a message."""
+        return _CONDITIONS.get(self.how, "")
+
+    def open_at(self, facts: ModuleFacts, call: CallEvent) -> Unconfirmed | None:
+        """The call, if its callers may be in other files of the project, which then decide."""
+        if not self.unsure or call.context.from_script or call.site.file != facts.module.path:
+            return None
+        elsewhere = self.how is Attendance.ELSEWHERE
+        return Unconfirmed(call.site, RelatedRole.UNREACHED if elsewhere else RelatedRole.UNCONFIRMED)
+
+    @property
+    def related(self) -> tuple[tuple[SourceSite, str], ...]:
+        return ((self.witness.site, self.witness.text),) if self.witness is not None else ()
+
+
+def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False) -> Attended | None:
+    """Whether every rank of a job reaches the call, and no condition or decorator may choose one.
+
+    `fetches`: what it does is worth a look also in a file that does not know of ranks.
+    """
+    context = call.context
+    if context.some_ranks_only or context.handler == "except" or _asserted(call) or launch.tested_alone(facts):
+        return None
+    if not all(_harmless(facts, guard) for guard in context.guards):
+        return None
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
+        return None
+    if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+        return None
+    if context.from_script and launch.several(facts, call):
+        return Attended(Attendance.PROVED)
+    shown = all_ranks.witness(facts, call)
+    if shown is not None:
+        return Attended(Attendance.SHOWN, shown)
+    return _possibly(facts, call, fetches=fetches)
+
+
+def _asserted(call: CallEvent) -> bool:
+    """Whether an assertion before it in its function may leave one rank, or a condition under which the others return,
+    perhaps inside of another one: `if distributed: ...; if rank != 0: return`."""
+    function = innermost_function(call.context.module.tree, call.site.line)
+    for node in walk(function) if function is not None else ():
+        if not isinstance(node, (ast.Assert, ast.If)) or not heuristics.NAMES_RANK.found_in(text_of(node.test)):
+            continue
+        leaves = isinstance(node, ast.Assert) or any(isinstance(n, ast.Return) for s in node.body for n in walk(s))
+        if leaves and (node.end_lineno or node.lineno) < call.site.line:
+            return True
+    return False
+
+
+def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSite] | None:
+    """The ranks that reach the call where a condition on the rank lets through some of them, but more than one, with
+    the place of that condition; None if it is another number of ranks, or something else may choose one of them."""
+    context = call.context
+    ranks = [rank for rank in range(WORLD) if context.mask >> rank & 1]
+    chosen = [guard for guard in context.guards if len(guard.truth) > 1]
+    if not 1 < len(ranks) < WORLD or not chosen or context.handler == "except":
+        return None
+    if not all(guard in chosen or _harmless(facts, guard) for guard in context.guards):
+        return None
+    if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
+        return None
+    return ranks, chosen[-1].site
+
+
+def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:
+    """Where nothing shows that all ranks reach the call, and nothing that they do not."""
+    if call.context.from_script:
+        return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
+    if not fetches and not launch.knows_ranks(facts):
+        here = call.site.file == facts.module.path
+        return Attended(Attendance.ELSEWHERE) if here and not launch.in_one_process(facts, call) else None
+    return Attended(Attendance.POSSIBLE, all_ranks.suspicion(facts, call))
+
+
+def _in_turn(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a function or class on the way is used elsewhere in a context that lets the ranks through in turn."""
+    names = {part for name in call.context.calls for part in name.split(".")}
+    return any(names & _used_in_turn(m) for m in (facts.module, *facts.analysis.reached.values()))
+
+
+@lru_cache(maxsize=256)
+def _used_in_turn(module: Module) -> frozenset[str]:
+    """What a file calls in contexts that let the ranks through one after the other."""
+    blocks = [
+        block for block in module.of(ast.With) for item in block.items
+        if isinstance(item.context_expr, ast.Call)
+        and heuristics.TAKES_TURNS.found_in(last_name(item.context_expr.func))
+    ]  # fmt: skip
+    inside = (node for block in blocks for statement in block.body for node in walk(statement))
+    return frozenset(last_name(node.func) for node in inside if isinstance(node, ast.Call))
+
+
+def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
+    """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
+    if guard.value.taint in (Taint.UNIFORM, Taint.GIVEN, Taint.FILES) and not guard.value.tags & _APART:
+        return True
+    if heuristics.CHOOSES_RANK.found_in(guard.text):
+        return False
+    try:
+        tree = ast.parse(guard.text, mode="eval")
+    except SyntaxError:
+        return False
+    if any(isinstance(n, ast.Attribute) and _stored_by_rank(facts, n.attr) for n in walk(tree)):
+        return False
+    return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
+
+
+def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
+    """Whether an attribute of this name is somewhere assigned what a condition on the rank gives."""
+    return any(name in _chosen(module) for module in (facts.module, *facts.analysis.reached.values()))
+
+
+@lru_cache(maxsize=256)
+def _chosen(module: Module) -> frozenset[str]:
+    """The attributes that are assigned the outcome of a condition which may be on the rank."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call))
+        and heuristics.NAMES_RANK.found_in(text_of(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
+
+
+def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
+    """Whether a function in a condition gives the same on every rank, or is one of this file, which was followed."""
+    name = last_name(function)
+    if name in heuristics.SAME_EVERYWHERE.words or heuristics.ASKS_DISK.found_in(name):
+        return True
+    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
+    return own and any(name in info.methods for info in facts.module.classes)
+
+
+def _decorated(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether a function on the call path has a decorator of unknown effect."""
+    functions = (*module.functions, *(m for c in module.classes for m in c.methods.values()))
+    names = (decorator_name(d) for info in functions if info.qualname in calls for d in info.decorators)
+    return any(name not in heuristics.PLAIN_DECORATORS.words for name in names)

@@ -1,0 +1,197 @@
+"""The path that a call is given: of what it is made, and whether it is the same on every rank."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
+
+
+def path_of(call: CallEvent) -> tuple[Value | None, ast.expr | None]:
+    """The path that a function of the table is given, or whose method is called, and its expression."""
+    if call.path == filesystem.OPEN:
+        return call.argument(0, "file"), argument_of(call.node, 0, "file")
+    row = filesystem.function(call.path) if call.path else None
+    if row is not None:
+        return call.argument(row.position, row.name), argument_of(call.node, row.position, row.name)
+    if call.method in filesystem.OF_PATHS and isinstance(call.node.func, ast.Attribute):
+        return call.receiver, call.node.func.value
+    if len(call.node.args) > 1 and len(call.args) > 1:
+        return call.args[1], call.node.args[1]
+    return None, None
+
+
+def argument_of(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((k.value for k in node.keywords if k.arg == keyword), None)
+
+
+def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None) -> bool:
+    """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
+    if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
+        return False
+    if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
+        return False
+    if path.known:
+        return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
+    if node is None:
+        return False
+    text = spelled_out(call, node)
+    called = set(_called(text)) - vocabulary.PATH_FUNCTIONS
+    if heuristics.OWN_PATH.found_in(text) or not all(_makes_path(call.context.module, name) for name in called):
+        return False
+    return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
+
+
+@lru_cache(maxsize=256)
+def _makes_path(module: Module, name: str) -> bool:
+    """Whether a function of the file makes a path out of settings, the same in every process."""
+    bodies = [node.body for node in module.of(ast.FunctionDef) if node.name == name]
+    texts = [text_of(statement) for body in bodies for statement in body]
+    return bool(texts) and not any(
+        heuristics.OWN_PATH.found_in(text) or set(_called(text)) - vocabulary.PATH_FUNCTIONS for text in texts
+    )
+
+
+@lru_cache(maxsize=256)
+def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
+    """The assignments to each plain name of a file."""
+    found: dict[str, tuple[ast.Assign, ...]] = {}
+    for node in module.of(ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                found[target.id] = (*found.get(target.id, ()), node)
+    return found
+
+
+#: variables that are followed, one in the value of another
+_DEEPEST = 3
+
+
+def spelled_out(call: CallEvent, node: ast.expr) -> str:
+    """The expression's source, with that of the variables in it that the call can see: of its function, and of the
+    file.
+    """
+    return " ".join(expressions(call, node))
+
+
+def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[str]:
+    """The source of the expression, and of those that its variables are assigned."""
+    return _spelled(call.context.module, _function(call), node, depth)
+
+
+def _spelled(module: Module, function: ast.AST | None, node: ast.expr, depth: int) -> list[str]:
+    parts = [text_of(node)]
+    for name in _variables(node) if depth else ():
+        for value in _values(module, function, name):
+            parts += _spelled(module, function, value, depth - 1)
+    return parts
+
+
+def _variables(node: ast.expr) -> set[str]:
+    """The variables in an expression: of `options.folder` the folder matters, not how the options were made."""
+    owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
+
+
+def assigned(call: CallEvent, name: str) -> list[ast.expr]:
+    """What the variable is assigned where the call can see it: in its function, and in the file."""
+    return list(_values(call.context.module, _function(call), name))
+
+
+def _values(module: Module, function: ast.AST | None, name: str) -> Iterator[ast.expr]:
+    for statement in _assigned(module).get(name, ()):
+        if innermost_function(module.tree, statement.lineno) in (function, None):
+            yield statement.value
+
+
+def _given(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
+    """The source of the arguments that the function was given for the variables in the expression, by the call of it
+    that led here."""
+    if call.context.function is None or not call.context.chain:
+        return []
+    site = call.context.chain[-1]
+    module = blocks.module_of(facts, site)
+    caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
+    if module is None or caller is None:
+        return []
+    around = innermost_function(module.tree, site.line)
+    names = [parameter.arg for parameter in call.context.function.parameters]
+    if call.context.function.owner is not None and isinstance(caller.func, ast.Attribute):
+        names = names[1:]
+    given = {**dict(zip(names, caller.args, strict=False)), **{k.arg: k.value for k in caller.keywords if k.arg}}
+    # the name of a parameter is often that of a variable in it
+    wanted = {name for text in expressions(call, node) for name in _names(text)}
+    texts = (_spelled(module, around, value, _DEEPEST) for name, value in given.items() if name in wanted)
+    return [text for parts in texts for text in parts]
+
+
+def _at(node: ast.Call, site: SourceSite) -> bool:
+    return (node.lineno, node.end_lineno) == (site.line, site.end_line) and node.col_offset + 1 == site.column
+
+
+#: what lists a folder, as a function or a method of a path
+_LISTING = frozenset({"glob", "iglob", "rglob", "listdir", "scandir", "iterdir"})
+
+
+def numbered(call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path contains a number that is counted from what is in a folder: `len(os.listdir(folder))`."""
+    if node is None:
+        return False
+    try:
+        parts = [ast.parse(text) for text in expressions(call, node)]
+    except SyntaxError:
+        return False
+    counts = (
+        n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in ("len", "max")
+    )
+    return any(isinstance(n, ast.Call) and last_name(n.func) in _LISTING for count in counts for n in walk(count))
+
+
+def _called(text: str) -> Iterator[str]:
+    """Names of functions that are called in a source text."""
+    for part in text.split("(")[:-1]:
+        name = part.rstrip()
+        start = len(name)
+        while start and (name[start - 1].isalnum() or name[start - 1] == "_"):
+            start -= 1
+        if name[start:]:
+            yield name[start:]
+
+
+def _function(call: CallEvent) -> ast.AST | None:
+    return innermost_function(call.context.module.tree, call.site.line)
+
+
+def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path is made of a loop's variable that does not count: of a sample, which may be this rank's own."""
+    if node is None:
+        return False
+    text = _names(spelled_out(call, node))
+    for loop in call.context.loops:
+        obj = loop.over.object if loop.over is not None else None
+        counts = isinstance(obj, Made) and obj.path in ("builtins.range", "itertools.count")
+        if not counts and text & _names(loop.target) and not heuristics.COUNTS_EPOCHS.found_in(loop.target):
+            return True
+    return False
+
+
+def _names(text: str) -> set[str]:
+    """The words of a source text that can be names of variables."""
+    return {
+        word for word in "".join(c if c.isalnum() or c == "_" else " " for c in text).split() if word.isidentifier()
+    }
