@@ -45,24 +45,26 @@ class Callers:
         self._found: dict[str, list[tuple[_Call, _Above]]] = {}
         #: functions that the present question may still look at
         self._left = 0
-        #: the files of the callers of the function that was asked for last
+        #: the files of the callers of the function that was asked for last, and those of them where the way begins
         self.passed: set[str] = set()
+        self.starts: set[str] = set()
         self._trees: dict[str, tuple[ast.Module, _Above] | None] = {}
 
     def never_choose(self, path: str, line: int) -> bool:
         """Whether the function around a line is called, and none of those who call it, or call them, may choose a
         rank."""
-        self.passed, self._left = set(), WIDEST
+        self.passed, self.starts, self._left = set(), set(), WIDEST
         tree = self._tree(path)
         function = _around(tree[0], line) if tree is not None else None
-        return tree is not None and function is not None and self._reached(function, tree[1], 0, set())
+        return tree is not None and function is not None and self._reached(path, function, tree[1], set())
 
-    def _reached(self, function: _Function, above: _Above, depth: int, seen: set[str]) -> bool:
-        name = _called_as(function, above)
+    def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
+        name, depth = _called_as(function, above), len(seen)
         self._left -= 1
         if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
             return False
         if depth and name in _STARTS:
+            self.starts.add(path)
             return True  # by this name it may be called anywhere
         if name not in self._found:
             self._found[name] = list(self._calls(name))
@@ -74,7 +76,9 @@ class Callers:
             if _chosen(around) or _passes_rank(around):
                 return False
             outer = next((n for n in around.around if isinstance(n, _FUNCTIONS)), None)
-            if outer is not None and not self._reached(outer, other, depth + 1, {*seen, name}):
+            if outer is None:
+                self.starts.add(around.path)
+            elif not self._reached(around.path, outer, other, {*seen, name}):
                 return False
         return True
 

@@ -41,6 +41,10 @@ _SEVERAL = re.compile(
 )
 
 
+#: a program may have to do with several ranks
+_OF_A_JOB = re.compile(
+    rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
+)
 #: how scripts and texts start ranks: by the launcher that passes the local rank as an option, or otherwise
 _OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 _LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
@@ -159,6 +163,9 @@ def _callers(project: _Project, finding: Finding) -> str:
     asked = [project.texts[file] for file in project.callers.passed if file in project.texts]
     if _unreached(finding) and not any(_SEVERAL.search(text) for text in asked):
         return ""
+    starts = [project.texts[file] for file in project.callers.starts if file in project.texts]
+    if starts and not any(_OF_A_JOB.search(text) for text in starts):
+        return ""  # a tool that one process runs: it converts, exports or shows what a job has made
     return "none of its callers in the project leaves it to one rank"
 
 

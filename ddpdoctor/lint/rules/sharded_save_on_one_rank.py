@@ -68,6 +68,9 @@ _STATES = tuple(
     for name in ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict")
 )
 
+#: all ranks have to reach it under every strategy: it ends in a barrier (lightning 2.6, Trainer.save_checkpoint)
+_LIGHTNING = "save_checkpoint (Lightning)"
+
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
@@ -83,14 +86,21 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
-        message = proofs.worded(
-            facts, item, f"every rank holds a part of this state, and only some reach {item.op.op}: {proof(item)}"
-        )
+        what, sure = "every rank holds a part of this state, and", True
+        if item.op.op == _LIGHTNING:
+            sure = _is_new_lightning(facts)
+            what = f"{'' if sure else 'where Lightning is 2.0 or newer, '}it ends in a barrier of all ranks, and"
+        message = proofs.worded(facts, item, f"{what} only some reach {item.op.op}: {proof(item)}")
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        severity = proofs.severity(facts, item)
+        severity = proofs.severity(facts, item) if sure else Severity.WARNING
         yield facts.parting(RULE, item, place(item), message, related=tuple(related), severity=severity)
+
+
+def _is_new_lightning(facts: ModuleFacts) -> bool:
+    """Whether the file imports the package of Lightning 2; that of version 1, `pytorch_lightning`, may be either."""
+    return any(target.partition(".")[0] == "lightning" for target in facts.module.imports.values())
 
 
 def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:
