@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from ddpdoctor.lint.facts import paths
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program.nodes import last_name, walk
@@ -25,7 +27,7 @@ _SIZES = frozenset({"get_world_size", "device_count", "len", "int", "float", "bo
 _DEEPEST = 3
 
 
-def of_settings(call: CallEvent) -> bool:
+def of_settings(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether all that the call writes, or that is written to what an `open` gives, is made of the program's settings,
     or copied from its files."""
     if call.method == "save_pretrained" and isinstance(call.node.func, ast.Attribute):
@@ -33,7 +35,15 @@ def of_settings(call: CallEvent) -> bool:
     if call.path in _COPIES and call.node.args:
         return heuristics.PROGRAM_FILES.found_in(paths.spelled_out(call, call.node.args[0]))
     written = [content for node in _uses(call) for content in _contents(node)]
-    return bool(written) and all(_settings(call, content, _DEEPEST) for content in written)
+    _, given = paths.arguments(facts, call)
+    return bool(written) and all(_settings(_Place(call, given), content, _DEEPEST) for content in written)
+
+
+class _Place(NamedTuple):
+    """Where the file is written, and what the function around was given by name."""
+
+    call: CallEvent
+    given: Mapping[str, ast.expr]
 
 
 def _uses(call: CallEvent) -> Iterator[ast.AST]:
@@ -55,28 +65,31 @@ def _contents(node: ast.AST) -> Iterator[ast.expr]:
         yield node.args[0]
 
 
-def _settings(call: CallEvent, node: ast.expr, depth: int) -> bool:
+def _settings(at: _Place, node: ast.expr, depth: int) -> bool:
     """Whether an expression is made of settings and constants alone."""
     if isinstance(node, ast.Constant):
         return True
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-        return _named(call, node, depth)
+        return _named(at, node, depth)
     if isinstance(node, ast.Call):
-        return _form(call, node, depth)
+        return _form(at, node, depth)
     parts = _parts(node)
-    return parts is not None and all(_settings(call, part, depth) for part in parts)
+    # what begins empty is filled with what the program finds
+    return bool(parts) and all(_settings(at, part, depth) for part in parts)
 
 
-def _named(call: CallEvent, node: ast.Name | ast.Attribute | ast.Subscript, depth: int) -> bool:
+def _named(at: _Place, node: ast.Name | ast.Attribute | ast.Subscript, depth: int) -> bool:
     if heuristics.NAMES_RANK.found_in(text_of(node)):
         return False
     if heuristics.SETTINGS.found_in(text_of(node)):
         return True
-    values = paths.assigned(call, node.id) if isinstance(node, ast.Name) and depth else []
-    return bool(values) and all(_settings(call, value, depth - 1) for value in values)
+    if not isinstance(node, ast.Name) or not depth:
+        return False
+    values = paths.assigned(at.call, node.id) or [at.given[name] for name in (node.id,) if name in at.given]
+    return bool(values) and all(_settings(at, value, depth - 1) for value in values)
 
 
-def _form(call: CallEvent, node: ast.Call, depth: int) -> bool:
+def _form(at: _Place, node: ast.Call, depth: int) -> bool:
     """Whether a call gives settings in another form, or a size of the job."""
     name = last_name(node.func)
     if name in _SIZES:
@@ -85,11 +98,11 @@ def _form(call: CallEvent, node: ast.Call, depth: int) -> bool:
     given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)]
     if isinstance(of, (ast.Constant, ast.Name)) and given:
         of = None  # a module, or a text that is filled in
-    return name in _FORMS and all(_settings(call, part, depth) for part in (*given, *([of] if of is not None else [])))
+    return name in _FORMS and all(_settings(at, part, depth) for part in (*given, *([of] if of is not None else [])))
 
 
-def _parts(node: ast.expr) -> list[ast.expr] | None:
-    """The parts of which an expression is made; None if it is none that settings are written with."""
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """The parts of which an expression is made; none if it is not of those that settings are written with."""
     match node:
         case ast.Dict():
             return [part for part in (*node.keys, *node.values) if part is not None]
@@ -107,4 +120,6 @@ def _parts(node: ast.expr) -> list[ast.expr] | None:
             return [node.test, node.body, node.orelse]
         case ast.JoinedStr():
             return [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
-    return None
+        case ast.DictComp() | ast.ListComp() | ast.GeneratorExp():
+            return [part.iter for part in node.generators]
+    return []

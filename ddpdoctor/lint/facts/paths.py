@@ -122,22 +122,29 @@ def _values(module: Module, function: ast.AST | None, name: str) -> Iterator[ast
 def _given(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
     """The source of the arguments that the function was given for the variables in the expression, by the call of it
     that led here."""
-    if call.context.function is None or not call.context.chain:
+    module, given = arguments(facts, call)
+    if module is None:
         return []
-    site = call.context.chain[-1]
-    module = blocks.module_of(facts, site)
-    caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
-    if module is None or caller is None:
-        return []
-    around = innermost_function(module.tree, site.line)
-    names = [parameter.arg for parameter in call.context.function.parameters]
-    if call.context.function.owner is not None and isinstance(caller.func, ast.Attribute):
-        names = names[1:]
-    given = {**dict(zip(names, caller.args, strict=False)), **{k.arg: k.value for k in caller.keywords if k.arg}}
+    around = innermost_function(module.tree, call.context.chain[-1].line)
     # the name of a parameter is often that of a variable in it
     wanted = {name for text in expressions(call, node) for name in _names(text)}
     texts = (_spelled(module, around, value, _DEEPEST) for name, value in given.items() if name in wanted)
     return [text for parts in texts for text in parts]
+
+
+def arguments(facts: ModuleFacts, call: CallEvent) -> tuple[Module | None, dict[str, ast.expr]]:
+    """The arguments that the function around was given, by the call of it that led here, and the file of that call."""
+    if call.context.function is None or not call.context.chain:
+        return None, {}
+    site = call.context.chain[-1]
+    module = blocks.module_of(facts, site)
+    caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
+    if caller is None:
+        return None, {}
+    names = [parameter.arg for parameter in call.context.function.parameters]
+    if call.context.function.owner is not None and isinstance(caller.func, ast.Attribute):
+        names = names[1:]
+    return module, {**dict(zip(names, caller.args, strict=False)), **{k.arg: k.value for k in caller.keywords if k.arg}}
 
 
 def _at(node: ast.Call, site: SourceSite) -> bool:

@@ -65,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
         if paths.one_path(facts, call, path, node) and not missing:
-            circumstance = _circumstance(call, node)
+            circumstance = _circumstance(facts, call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, circumstance)
     for call, path, node in written_files.logs(facts):
@@ -97,11 +97,11 @@ _SAMPLE = "unless the ranks go through different data here, "
 _SETTINGS = "if a rank reads these settings before all have written them, "
 
 
-def _circumstance(call: CallEvent, node: ast.expr | None) -> str | None:
+def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) -> str | None:
     """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
     if paths.of_sample(call, node):
         return _SAMPLE
-    return _SETTINGS if file_contents.of_settings(call) else None
+    return _SETTINGS if file_contents.of_settings(facts, call) else None
 
 
 def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:
