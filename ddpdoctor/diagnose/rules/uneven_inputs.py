@@ -151,13 +151,14 @@ def _fix(divergence: Divergence) -> str:
 
 
 def _summary(counts: dict[Rank, LoaderCount | None], short: RankSet, long: RankSet, loop: Site) -> str:
-    few = sorted({c.delivered for r in short if (c := counts[r])})
-    many = sorted({c.delivered for r in long if (c := counts[r])})
+    few = {c.delivered for r in short if (c := counts[r])}
+    many = {c.delivered for r in long if (c := counts[r])}
     verb = wording.verb(short, "runs", "run")
     head = f"{wording.ranks(short)} {verb} out of data at {wording.place(loop)}"
-    if not few or not many or few[0] >= many[0]:
+    # a framework may have fetched a batch ahead on one rank of a side, and not yet on another
+    if len(few) != 1 or len(many) != 1 or max(few) >= min(many):
         return f"{head} where {wording.ranks(long)} got another batch"
-    return f"{head} after {wording.batches(few[0])} where {wording.ranks(long)} got {many[0]}"
+    return f"{head} after {wording.batches(*few)} where {wording.ranks(long)} got {min(many)}"
 
 
 def _so(facts: Facts) -> str:

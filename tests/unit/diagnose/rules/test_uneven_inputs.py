@@ -93,6 +93,22 @@ def test_uneven_inputs(size: int, odd: int) -> None:
     assert "after 3 batches" in found.summary
 
 
+def test_numbers_are_told_where_they_are_those_of_all_ranks_of_a_side() -> None:
+    # GIVEN a framework that has fetched one batch ahead on one of the ranks that go on
+    evidence = among(3, 1, stories.ran_out)
+    assert "after 3 batches where ranks 0,2 got 4" in first(evidence).summary
+
+    def ahead(seen: RankEvidence) -> RankEvidence:
+        assert seen.page is not None
+        loaders = tuple(replace(one, delivered=one.delivered + 1) for one in seen.page.counters.loaders)
+        return replace(seen, page=replace(seen.page, counters=replace(seen.page.counters, loaders=loaders)))
+
+    ranks = tuple(ahead(seen) if seen.rank == 2 else seen for seen in evidence.ranks)
+    found = first(replace(evidence, ranks=ranks))
+    assert found.code == "DD201"
+    assert found.summary.endswith("where ranks 0,2 got another batch")
+
+
 def test_a_majority_that_ran_out_points_at_the_rank_with_more() -> None:
     evidence = among(4, 2, lambda: in_backward(4), others=stories.ran_out())
     found = first(evidence)
