@@ -107,7 +107,9 @@ def _asserted(call: CallEvent) -> bool:
     for node in walk(function) if function is not None else ():
         if not isinstance(node, (ast.Assert, ast.If)) or not heuristics.NAMES_RANK.found_in(text_of(node.test)):
             continue
-        leaves = isinstance(node, ast.Assert) or any(isinstance(n, ast.Return) for s in node.body for n in walk(s))
+        leaves = isinstance(node, ast.Assert) or any(
+            isinstance(n, ast.Return) for s in (*node.body, *node.orelse) for n in walk(s)
+        )
         if leaves and (node.end_lineno or node.lineno) < call.site.line:
             return True
     return False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from ddpdoctor.lint.facts import paths
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -73,7 +73,8 @@ def _settings(at: _Place, node: ast.expr, depth: int) -> bool:
         return _named(at, node, depth)
     if isinstance(node, ast.Call):
         return _form(at, node, depth)
-    parts = _parts(node)
+    parts_of = _PARTS.get(type(node))
+    parts = parts_of(node) if parts_of is not None else []
     # what begins empty is filled with what the program finds
     return bool(parts) and all(_settings(at, part, depth) for part in parts)
 
@@ -101,25 +102,18 @@ def _form(at: _Place, node: ast.Call, depth: int) -> bool:
     return name in _FORMS and all(_settings(at, part, depth) for part in (*given, *([of] if of is not None else [])))
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
-    """The parts of which an expression is made; none if it is not of those that settings are written with."""
-    match node:
-        case ast.Dict():
-            return [part for part in (*node.keys, *node.values) if part is not None]
-        case ast.List() | ast.Tuple() | ast.Set():
-            return list(node.elts)
-        case ast.BinOp():
-            return [node.left, node.right]
-        case ast.UnaryOp():
-            return [node.operand]
-        case ast.BoolOp():
-            return list(node.values)
-        case ast.Compare():
-            return [node.left, *node.comparators]
-        case ast.IfExp():
-            return [node.test, node.body, node.orelse]
-        case ast.JoinedStr():
-            return [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
-        case ast.DictComp() | ast.ListComp() | ast.GeneratorExp():
-            return [part.iter for part in node.generators]
-    return []
+#: the parts of which the expressions are made that settings are written with, by kind
+_PARTS: dict[type[ast.expr], Callable[[Any], list[ast.expr]]] = {
+    ast.Dict: lambda node: [part for part in (*node.keys, *node.values) if part is not None],
+    ast.List: lambda node: node.elts,
+    ast.Tuple: lambda node: node.elts,
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.UnaryOp: lambda node: [node.operand],
+    ast.BoolOp: lambda node: node.values,
+    ast.Compare: lambda node: [node.left, *node.comparators],
+    ast.IfExp: lambda node: [node.test, node.body, node.orelse],
+    ast.JoinedStr: lambda node: [part.value for part in node.values if isinstance(part, ast.FormattedValue)],
+    ast.DictComp: lambda node: [part.iter for part in node.generators],
+    ast.ListComp: lambda node: [part.iter for part in node.generators],
+    ast.GeneratorExp: lambda node: [part.iter for part in node.generators],
+}

@@ -130,15 +130,22 @@ def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
 
 def _makes_group(frame: Frame, node: ast.If) -> bool:
     """`if not is_initialized(): init_process_group()`, or `if is_initialized(): return` before it."""
-    text = text_of(node.test)
-    if _THERE not in text:
+    test = _once(node.test)
+    if _THERE not in text_of(test):
         return False
-    if _denies(node.test):
+    if _denies(test):
         return _calls_it(node.body)
     leaves = isinstance(node.body[-1], (ast.Return, ast.Raise))
     function = frame.function.node if frame.function is not None else None
     later = [s for s in getattr(function, "body", ()) if s.lineno > (node.end_lineno or 0)]
     return _calls_it(node.orelse) or (leaves and _calls_it(later))
+
+
+def _once(test: ast.expr) -> ast.expr:
+    """The test without a double `not`."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
+    twice = isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not)
+    return _once(inner.operand) if isinstance(inner, ast.UnaryOp) and twice else test
 
 
 def _denies(test: ast.expr) -> bool:
