@@ -15,7 +15,8 @@ from ddpdoctor.diagnose.blocked import interpreter_exit
 from ddpdoctor.diagnose.codes import Rule
 from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.rank_state import Activity
-from ddpdoctor.diagnose.divergence import decisions, patterns, sharded_modules
+from ddpdoctor.diagnose.divergence import decisions, sharded_modules
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Diagnosis, Outcome
@@ -65,7 +66,7 @@ def of_sides(facts: Facts, odd: RankSet, others: RankSet) -> Rule | None:
 def _caught(facts: Facts, odd: RankSet, _: RankSet) -> bool:
     """An exception that was caught may have led the odd ranks past what the others do: a condition in a loop is there
     for many reasons, a handler that goes on for this one."""
-    found = next(iter(patterns.divergences(facts)), None)
+    found = next(iter(divergences(facts)), None)
     if found is None or found.culprits != odd:
         return False
     return decisions.perhaps_an_exception(found) or decisions.perhaps_caught_in_loop(facts, found) is not None

@@ -19,7 +19,7 @@ from ddpdoctor.diagnose.digest.histories import History, HistoryDiff, HistorySte
 from ddpdoctor.diagnose.digest.sides import HistorySplit
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.causes import Cause, classified
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.facts import Facts, digest
 from ddpdoctor.diagnose.registry import RULES
 from ddpdoctor.model.diagnosis import Diagnosis, Location, Outcome

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import decorator_name, last_name, parents, walk
@@ -126,6 +127,10 @@ def _called_as(function: _Function, above: _Above) -> str:
     return owner.name if function.name == "__init__" and isinstance(owner, ast.ClassDef) else function.name
 
 
+#: how ranks leave what comes next to the others
+_ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
 def _chosen(call: _Call) -> bool:
     """Whether something around the call, or before it in its function, may leave it to one rank."""
     inner: ast.AST = call.node
@@ -137,7 +142,7 @@ def _chosen(call: _Call) -> bool:
         if isinstance(node, (ast.With, ast.AsyncWith)) and any(_in_turns(item) for item in node.items):
             return True
         if isinstance(node, _FUNCTIONS):
-            return _leaves_before(node, call.node.lineno)
+            return blocks.left_before(node, call.node.lineno, _chooses, *_ENDS)
         inner = node
     return False
 
@@ -171,14 +176,3 @@ def _in_turns(item: ast.withitem) -> bool:
 def _chooses_in(function: _Function) -> bool:
     """Whether a decorator may leave the function to one rank."""
     return any(decorator_name(d) not in heuristics.PLAIN_DECORATORS.words for d in function.decorator_list)
-
-
-def _leaves_before(function: _Function, line: int) -> bool:
-    """Whether a condition before the line may let other ranks leave the function, or stop them."""
-    for node in walk(function):
-        if isinstance(node, ast.Assert) and node.lineno < line and _chooses(node.test):
-            return True
-        early = isinstance(node, ast.If) and (node.end_lineno or 0) < line and _chooses(node.test)
-        if early and any(isinstance(n, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for n in walk(node)):
-            return True
-    return False

@@ -23,6 +23,7 @@ from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries
+from ddpdoctor.program.project import CLIMBED
 
 #: most files of a project: beyond that, not all of them can be searched
 MOST = 300
@@ -51,8 +52,6 @@ _LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mp
 #: files in which people write how their programs are started, and most of them that are read
 _SCRIPTS = (".sh", ".md", ".rst", ".txt", ".slurm", ".sbatch")
 MOST_SCRIPTS = 500
-#: most folders that are climbed to the one that holds the whole project
-_CLIMBED = 8
 
 
 @record(eq=False)
@@ -148,7 +147,7 @@ def _launcher(project: _Project, _: Finding) -> str:
 
 def _root(folder: str) -> str:
     """The folder of the repository that a folder is in, "" if there is none."""
-    for _ in range(_CLIMBED):
+    for _ in range(CLIMBED):
         if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as the folders that are climbed out of
             return folder
         folder = posixpath.dirname(folder)

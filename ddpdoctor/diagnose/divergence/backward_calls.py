@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.relative_position import made_by
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import Counters, EventKind

@@ -9,7 +9,7 @@ from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.digest.operations import is_barrier
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.stacks import Site
 

@@ -20,8 +20,9 @@ from ddpdoctor.diagnose.divergence import (
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.caught_calls import perhaps_caught
 from ddpdoctor.diagnose.divergence.decisions import decided_alone, only_an_exception, perhaps_an_exception
+from ddpdoctor.diagnose.divergence.divergences import Divergence, divergences
 from ddpdoctor.diagnose.divergence.loader_errors import loader_raised
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern, divergences
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts, kept
 
 #: calls that create a group, and that all ranks of the job must make

@@ -9,7 +9,8 @@ from ddpdoctor.diagnose.divergence import caught_calls, control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.divergence.periodic_checks import periodic
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.stacks import Site

@@ -14,7 +14,8 @@ from ddpdoctor.diagnose.digest.histories import HistoryDiff
 from ddpdoctor.diagnose.digest.sides import Comparison
 from ddpdoctor.diagnose.divergence import control_flow_diff, empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts, kept
 from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.diagnosis import Confidence

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 
 from ddpdoctor.diagnose.digest.histories import HistoryStep
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import RankSet

@@ -13,7 +13,8 @@ from ddpdoctor.diagnose.digest.histories import History, HistoryStep
 from ddpdoctor.diagnose.divergence import empty_checks
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.divergence.periodic_checks import decided_alike
 from ddpdoctor.diagnose.divergence.relative_position import outside_torch
 from ddpdoctor.diagnose.facts import Facts

@@ -9,7 +9,8 @@ from ddpdoctor.diagnose.digest import frames, operations
 from ddpdoctor.diagnose.digest.histories import HistoryStep
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.call_conditions import condition_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model import torch_internals
 from ddpdoctor.model.progress import EventKind

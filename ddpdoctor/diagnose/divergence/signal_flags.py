@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ddpdoctor.diagnose.conditions import depends_on
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.dependence import DependsOn
 

@@ -37,8 +37,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence.backward_calls import SmallerGraph, smaller_graph
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.missing_gradients import MissingGradient, missing_gradient
-from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.divergence.reduced_names import unusual_side
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind

@@ -40,8 +40,8 @@ from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest import helper_threads
 from ddpdoctor.diagnose.digest.exceptions import retry_of
 from ddpdoctor.diagnose.digest.failure import Failure
-from ddpdoctor.diagnose.divergence import except_clauses, patterns
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence import except_clauses
+from ddpdoctor.diagnose.divergence.divergences import Divergence, divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EndedThread, Raised
@@ -51,7 +51,7 @@ from ddpdoctor.model.ranks import Rank, RankSet
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     masked = [one for one in facts.masked if not _tries_again(facts, one)]
     if facts.outcome is Outcome.HANG and masked:
-        blamed = RankSet.of(rank for divergence in patterns.divergences(facts) for rank in divergence.culprits)
+        blamed = RankSet.of(rank for divergence in divergences(facts) for rank in divergence.culprits)
         first = min(masked, key=lambda one: (one.victim, one.rank not in blamed, one.time))
         yield _diagnosis(facts, first)
     if facts.outcome is Outcome.HANG:
@@ -165,7 +165,7 @@ def _confidence(facts: Facts, first: Failure) -> Confidence:
     if first.victim:
         return Confidence.POSSIBLE
     own = RankSet.of([first.rank])
-    told = patterns.divergences(facts)
+    told = divergences(facts)
     blamed = [divergence.culprits for divergence in told]
     over = _ended(facts, first)
     outside = blamed and not any(first.rank in culprits for culprits in blamed)

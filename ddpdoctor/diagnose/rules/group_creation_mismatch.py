@@ -36,8 +36,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.library_paths import fork
-from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.ranks import Rank, RankSet

@@ -39,8 +39,8 @@ from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.causes import more_than_an_order
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.divergence.habits import ENOUGH_ROUNDS
-from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind

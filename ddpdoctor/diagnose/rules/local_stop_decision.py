@@ -40,9 +40,10 @@ from ddpdoctor.diagnose.divergence import decisions, early_returns, relative_pos
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
 from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_start
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.divergence.relative_position import RelativePosition
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis

@@ -37,7 +37,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import decisions, relative_position, synchronised_forwards
 from ddpdoctor.diagnose.divergence.batch_counts import whole_step
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.ranks import Rank

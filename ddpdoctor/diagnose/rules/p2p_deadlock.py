@@ -40,8 +40,9 @@ from ddpdoctor.diagnose.digest.rank_state import wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
 from ddpdoctor.diagnose.divergence import control_flow_diff
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.divergence.habits import Strayed, left_usual_round, strayed_alone
-from ddpdoctor.diagnose.divergence.patterns import Pattern, divergences
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import COLLECTIVE, Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location

@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import barrier_pairing, decisions, relative_position
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import stacks_only
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome

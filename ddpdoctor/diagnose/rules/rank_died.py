@@ -35,7 +35,7 @@ from ddpdoctor.diagnose.digest import failure as failures
 from ddpdoctor.diagnose.digest.exceptions import retry_of
 from ddpdoctor.diagnose.digest.failure import Failure
 from ddpdoctor.diagnose.digest.outcome import cap_of_death, weaker
-from ddpdoctor.diagnose.divergence import patterns
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.evidence import RankEvidence
@@ -205,7 +205,7 @@ def _diagnosis(facts: Facts, first: Failure, culprit: RankSet, reasons: int) -> 
     victims = RankSet.of(failure.rank for failure in facts.failures if failure.victim)
     known = _raised_known(facts) and _end_known(seen)
     sure = reasons == 1 and not facts.evidence.unseen() and _has_its_own_reason(first) and known
-    cap = cap_of_death(first, parted=seen.page is None or bool(patterns.divergences(facts)))
+    cap = cap_of_death(first, parted=seen.page is None or bool(divergences(facts)))
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, cap)
     blamed = Confidence.POSSIBLE if _together(facts, first) else confidence
     locations = (facts.location(culprit, site),) if site else ()

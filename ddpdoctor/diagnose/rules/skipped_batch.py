@@ -40,8 +40,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import control_flow_diff, decisions
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
+from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.habits import Strayed, strayed_alone
-from ddpdoctor.diagnose.divergence.patterns import Divergence
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis

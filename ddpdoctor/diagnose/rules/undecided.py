@@ -35,9 +35,10 @@ from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.rank_state import Activity, wait_label
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence import decisions, patterns, relative_position
+from ddpdoctor.diagnose.divergence import decisions, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence, divergences
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.diagnose.offline import reported_missing, round_counters
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -52,7 +53,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     if not facts.waiting and not facts.blockers:
         return
     # which of two sides is odd depends on all ranks
-    divergence = None if facts.evidence.unseen() else next(iter(patterns.divergences(facts)), None)
+    divergence = None if facts.evidence.unseen() else next(iter(divergences(facts)), None)
     blockers = RankSet.of(rank for rank in facts.blockers if facts.state(rank).activity is not Activity.WORKING)
     if divergence is not None:
         yield _two_stories(facts, divergence)

@@ -42,7 +42,8 @@ from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.divergence import batch_counts, decisions, relative_position
 from ddpdoctor.diagnose.divergence.branch_points import BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
-from ddpdoctor.diagnose.divergence.patterns import Divergence, Pattern
+from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
 from ddpdoctor.model.progress import EventKind, LoaderCount

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import all_ranks, launch
+from ddpdoctor.lint.facts import all_ranks, blocks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
@@ -84,7 +84,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except" or _asserted(call) or launch.tested_alone(facts):
+    if context.some_ranks_only or context.handler == "except" or _left_before(call) or launch.tested_alone(facts):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -100,19 +100,14 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     return _possibly(facts, call, fetches=fetches)
 
 
-def _asserted(call: CallEvent) -> bool:
-    """Whether an assertion before it in its function may leave one rank, or a condition under which the others return,
-    perhaps inside of another one: `if distributed: ...; if rank != 0: return`."""
+def _left_before(call: CallEvent) -> bool:
+    """Whether some ranks may have left the function before the call."""
     function = innermost_function(call.context.module.tree, call.site.line)
-    for node in walk(function) if function is not None else ():
-        if not isinstance(node, (ast.Assert, ast.If)) or not heuristics.NAMES_RANK.found_in(text_of(node.test)):
-            continue
-        leaves = isinstance(node, ast.Assert) or any(
-            isinstance(n, ast.Return) for s in (*node.body, *node.orelse) for n in walk(s)
-        )
-        if leaves and (node.end_lineno or node.lineno) < call.site.line:
-            return True
-    return False
+    return function is not None and blocks.left_before(function, call.site.line, _names_rank, ast.Return)
+
+
+def _names_rank(test: ast.expr) -> bool:
+    return heuristics.NAMES_RANK.found_in(text_of(test))
 
 
 def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSite] | None:

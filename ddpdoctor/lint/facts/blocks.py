@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.program.enclosing import innermost_function
@@ -38,6 +39,17 @@ def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
                 if side and leaves(side[-1]):
                     found.append((node, side[-1]))
     return found
+
+
+def left_before(function: ast.AST, line: int, chooses: Callable[[ast.expr], bool], *ends: type[ast.stmt]) -> bool:
+    """Whether an assertion before a line of the function may stop some ranks there, or a condition let them leave by
+    one of these statements, perhaps inside of another one: `if distributed: ...; if rank != 0: return`."""
+    for node in walk(function):
+        if not isinstance(node, (ast.Assert, ast.If)) or (node.end_lineno or node.lineno) >= line:
+            continue
+        if chooses(node.test) and (isinstance(node, ast.Assert) or any(isinstance(n, ends) for n in walk(node))):
+            return True
+    return False
 
 
 def leaves(statement: ast.stmt) -> bool:

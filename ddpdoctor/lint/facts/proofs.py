@@ -24,7 +24,7 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     """Error if ranks can certainly diverge, warning if it is likely; None for a file that is not being written."""
     if not item.local:
-        return Severity.WARNING if undecided(facts, item) else Severity.ERROR
+        return Severity.WARNING if _circumstance(facts, item) else Severity.ERROR
     if item.branch.tags & PROVEN:
         return Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):
@@ -46,16 +46,16 @@ def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
             open_ = _open(branch.text, ranked=len(branch.truth) > 1)
             if open_:
                 return open_
-    return _kept(facts, item, way)
+    return ""
 
 
 #: decorators under which a second call with the same arguments does nothing
 _KEEPING = frozenset({"cache", "lru_cache"})
 
 
-def _kept(facts: ModuleFacts, item: CollectiveDivergence, way: tuple[SourceSite, ...]) -> str:
+def _keeping(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     """The decorator of a function behind the branch that returns what it has kept of an earlier call, "" if none."""
-    for site in way:
+    for site in (*item.chain, item.op.site):
         module = blocks.module_of(facts, site)
         function = innermost_function(module.tree, site.line) if module is not None else None
         if function is None:
@@ -65,7 +65,7 @@ def _kept(facts: ModuleFacts, item: CollectiveDivergence, way: tuple[SourceSite,
             continue
         name = next((n for d in function.decorator_list if (n := decorator_name(d)) in _KEEPING), "")
         if name:
-            return f"@{name}"
+            return name
     return ""
 
 
@@ -88,11 +88,17 @@ def _open(text: str, *, ranked: bool) -> str:
 
 
 def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> str:
-    """The message of a divergence, with the condition first on which it rests."""
-    condition = "" if item.local else undecided(facts, item)
-    if condition.startswith("@"):
-        return f"unless {condition} has kept the result of an earlier call, {message}"
-    return f"where `{shown(condition)}` lets ranks come here, {message}" if condition else message
+    """The message of a divergence, with the circumstance first on which it rests."""
+    return f"{'' if item.local else _circumstance(facts, item)}{message}"
+
+
+def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
+    """What a divergence on the rank rests on, as the beginning of a message; "" if it is proven."""
+    if condition := undecided(facts, item):
+        return f"where `{shown(condition)}` lets ranks come here, "
+    if name := _keeping(facts, item):
+        return f"unless @{name} has kept the result of an earlier call, "
+    return ""
 
 
 def _about_groups(item: CollectiveDivergence) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.diagnosis import Confidence
@@ -32,7 +32,7 @@ def parted(code: str, actor: Sequence[Act], others: Sequence[Act]) -> Evidence:
 
 
 def ways(evidence: Evidence) -> list[tuple[BranchKind, str, str]]:
-    (divergence,) = patterns.divergences(digest(evidence))
+    (divergence,) = divergences(digest(evidence))
     assert divergence.odd.members == (1,)
     return [(point.kind, point.text, point.jump_text) for point in divergence.branch_points]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.evidence import Evidence
@@ -123,4 +123,4 @@ def test_what_a_with_runs_is_not_taken_for_a_way_past_it() -> None:
     waiting = Doing([start, AT.all("barrier", others)], callers=(AT.line(entered, "prepare"),))
     failed = Doing([start, AT.all("all_reduce", after)])
     evidence = job([failed, waiting, waiting], code={AT.file: FIRST})
-    assert [point for divergence in patterns.divergences(digest(evidence)) for point in divergence.branch_points] == []
+    assert [point for divergence in divergences(digest(evidence)) for point in divergence.branch_points] == []

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from ddpdoctor.diagnose.divergence import patterns
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -92,7 +92,7 @@ def first(evidence: Evidence) -> Diagnosis:
 
 
 def points(evidence: Evidence) -> list[BranchPoint]:
-    return [point for one in patterns.divergences(digest(evidence)) for point in one.branch_points]
+    return [point for one in divergences(digest(evidence)) for point in one.branch_points]
 
 
 def told(condition: str, does: str, *, before: str = "") -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from ddpdoctor.diagnose.divergence.divergences import divergences
 from ddpdoctor.diagnose.divergence.loop_turns import is_a_turn_behind
-from ddpdoctor.diagnose.divergence.patterns import divergences
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.diagnose.facts import digest
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
