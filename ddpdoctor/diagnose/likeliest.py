@@ -133,10 +133,10 @@ def _out_of_data(its: Counters, ours: Counters) -> bool:
 
 
 def _counted(facts: Facts, ours: RankSet, theirs: RankSet, holds: Callable[[Counters, Counters], bool]) -> bool:
-    """Whether it holds of the counters of all `theirs` and one of `ours`."""
-    own = next((counters for rank in ours if (counters := facts.counters(rank)) is not None), None)
+    """Whether it holds of the counters of all `theirs` beside all of `ours` that are known."""
+    own = [counters for rank in ours if (counters := facts.counters(rank)) is not None]
     others = [facts.counters(rank) for rank in theirs]
-    return own is not None and all(one is not None and holds(one, own) for one in others)
+    return bool(own) and all(other is not None and all(holds(other, one) for one in own) for other in others)
 
 
 def _in_backward(facts: Facts, ranks: RankSet) -> bool:

@@ -156,6 +156,23 @@ def doings(draw: st.DrawFn) -> Doing:
     return Doing(done, blocked=False, stands=AT.line(5))
 
 
+@st.composite
+def kindred(draw: st.DrawFn) -> list[Doing]:
+    """Ranks that have done the same but for an act or the end, as those of a job: of them sides are made."""
+    common = draw(doings()).acts
+    ranks = []
+    for _ in range(draw(st.integers(2, 5))):
+        done = list(common)
+        at, instead = draw(st.integers(0, len(done))), draw(st.none() | acts)
+        match draw(st.sampled_from(["all", "all", "until", "but"])):
+            case "until":
+                done = done[:at]
+            case "but":
+                done[at : at + 1] = [instead] if instead else []
+        ranks.append(replace(draw(doings()), acts=done))
+    return ranks
+
+
 @given(ranks=st.lists(doings(), min_size=2, max_size=4))
 @settings(deadline=None, max_examples=300)
 def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing]) -> None:
@@ -174,7 +191,7 @@ def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing])
         assert report.outcome is Outcome.HANG
 
 
-@given(ranks=st.lists(doings(), min_size=2, max_size=5), data=st.data())
+@given(ranks=st.lists(doings(), min_size=2, max_size=5) | kindred(), data=st.data())
 @settings(deadline=None, max_examples=300)
 def test_names_of_ranks_do_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
     """Wherever a rank is named: in the groups' members, as peer of a message, as root of a broadcast."""
@@ -191,7 +208,7 @@ def _verdict(report: Report, to: Mapping[int, int] | None = None) -> tuple[objec
     return report.outcome, report.deadlock, sorted(map(repr, found))
 
 
-@given(ranks=st.lists(doings(), min_size=2, max_size=5), data=st.data())
+@given(ranks=st.lists(doings(), min_size=2, max_size=5) | kindred(), data=st.data())
 @settings(deadline=None, max_examples=100)
 def test_the_order_of_the_evidence_does_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
     evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)

@@ -88,6 +88,12 @@ def test_a_batch_that_the_odd_rank_has_taken_and_not_used() -> None:
     assert _code(_job(Doing([*STEP, *STEP[:1], *STEP, REDUCED]), Doing([*STEP, *STEP, *STEP[:3]]))) == "DD207"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_no_rank_counts_for_others_of_its_side_whatever_its_number(turned: bool) -> None:
+    odd, trains, serves = Doing([*STEP, *STEP[:1], *STEP, REDUCED]), Doing([*STEP, *STEP, *STEP[:3]]), Doing([REDUCED])
+    assert _code(job([serves, odd, trains] if turned else [trains, odd, serves])) == ""
+
+
 def test_data_that_ended() -> None:
     assert _code(_job(Doing([*STEP, AT.stop(1), REDUCED]), Doing([*STEP, *STEP[:3]]))) == "DD201"
     assert _code(_job(Doing([*STEP, REDUCED]), Doing([*STEP, *STEP[:3]]))) == ""
