@@ -55,7 +55,7 @@ demo: env
 	@echo "==> a real job of 4 ranks; rank 3 gets one batch less than the others"
 	$(BIN)/ddpdoctor repro run uneven-inputs --ranks 4
 
-# More at a time than there are cores, since most jobs wait most of the time.
+# More at a time than there are cores, since most jobs wait most of the time. Which jobs: tests/e2e/daily.py.
 test: env
 	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not slow" --durations 60 --durations-min 4
 

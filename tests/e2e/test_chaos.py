@@ -12,8 +12,6 @@ from tests.e2e.chaos.faults import FAULTS, Fault
 from tests.e2e.nodes import obstacle
 
 pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.slow,
     pytest.mark.skipif(bool(obstacle()), reason=obstacle() or "namespaces"),
 ]
 

@@ -25,8 +25,6 @@ FAULTS = ("skip", "skip-backward", "swallowed", "extra", "metric", "no-sync", "s
 _LINES = PROGRAM.read_text().splitlines()
 BREAK = _LINES.index("                break") + 1
 LOOP = next(n for n in range(BREAK, 0, -1) if _LINES[n - 1].endswith("in enumerate(loader):"))
-#: told on every run of the tests; the others with `make test-slow`
-SHOWN = ("skip",)
 #: seconds from the first shifted visit to the warning: seven visits and a reading, on a machine that does more
 WITHIN = 3.0
 
@@ -41,7 +39,7 @@ def run(kind: str, ranks: int, folder: Path, action: str = "stop", program: Path
     )
 
 
-@pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k in SHOWN else [pytest.mark.slow]) for k in FAULTS])
+@pytest.mark.parametrize("kind", FAULTS)
 def test_a_fault_with_a_silent_phase_is_told_before_the_hang(kind: str, tmp_path: Path) -> None:
     told = run(kind, 3, tmp_path)
     assert told.report["outcome"] == "desync", told.explain()
@@ -63,7 +61,6 @@ def test_threads_that_change_places_on_a_group_are_told(tmp_path: Path) -> None:
     assert times["reported"] - told.report["desync"]["since"] <= WITHIN, told.explain()
 
 
-@pytest.mark.slow
 def test_a_rank_that_begins_its_loop_anew_is_told_before_the_hang_and_with_it(tmp_path: Path) -> None:
     """The hang itself shows neither the step nor the line any more."""
     told = run("left", 3, tmp_path, "report")
@@ -77,7 +74,7 @@ def test_a_rank_that_begins_its_loop_anew_is_told_before_the_hang_and_with_it(tm
     assert any(f"rank 1 left the loop over the loader at training.py:{LOOP}" in note for note in hang["notes"])
 
 
-@pytest.mark.parametrize("kind", [pytest.param("shorter", marks=[pytest.mark.slow]), "cut"])
+@pytest.mark.parametrize("kind", ["shorter", "cut"])
 def test_lengths_that_differ_are_a_hint(kind: str, tmp_path: Path) -> None:
     """Whether the loop is cut is not known, so it is no warning, and stops nothing."""
     told = run(kind, 3, tmp_path)
@@ -93,19 +90,14 @@ def test_with_two_ranks_the_shift_is_told_without_a_culprit(tmp_path: Path) -> N
     assert told.first["confidence"] == "possible", told.explain()
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [*(pytest.param(kind, marks=[pytest.mark.slow]) for kind in ("none", "threads-by-turns")), "replaced", "joined"],
-)
+@pytest.mark.parametrize("kind", ["none", "threads-by-turns", "replaced", "joined"])
 def test_what_is_healthy_or_cannot_be_told_apart_is_silent(kind: str, tmp_path: Path) -> None:
     silent = run(kind, 3, tmp_path)
     assert silent.status == 0, silent.explain()
     assert all(report["outcome"] == "healthy" for report in silent.reports), silent.explain()
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=[] if k == "caught" else [pytest.mark.slow]) for k in STREAM_FAULTS]
-)
+@pytest.mark.parametrize("kind", STREAM_FAULTS)
 def test_a_turn_of_a_loop_over_a_stream_is_told_by_the_loops_counter(kind: str, tmp_path: Path) -> None:
     told = run(kind, 3, tmp_path, program=STREAM)
     assert told.report["outcome"] == "desync", told.explain()
@@ -117,7 +109,6 @@ def test_a_turn_of_a_loop_over_a_stream_is_told_by_the_loops_counter(kind: str, 
     assert told.first["confidence"] in ("likely", "possible"), told.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", STREAM_HEALTHY)
 def test_what_leaves_ranks_in_step_over_a_stream_is_silent(kind: str, tmp_path: Path) -> None:
     silent = run(kind, 3, tmp_path, program=STREAM)

@@ -179,7 +179,6 @@ def test_a_job_that_has_ended_is_one_clear_line() -> None:
     assert f"process {pid} does not exist" in said.stderr
 
 
-@pytest.mark.slow
 def test_a_job_goes_on_undisturbed(tmp_path: Path) -> None:
     """Fifty looks change the pace of a healthy job's steps by less than a twentieth."""
     with job(torchrun(PROGRAMS / "slow_steps.py", 2, str(tmp_path)), tmp_path / "log") as pid:
@@ -209,7 +208,6 @@ def _steps_since(folder: Path, seconds: float) -> list[float]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="makes namespaces, as root")
 def test_from_outside_a_container_the_job_looks_as_from_inside(tmp_path: Path) -> None:
     """Its own process ids, and a source file that only it sees."""
@@ -229,7 +227,6 @@ def test_from_outside_a_container_the_job_looks_as_from_inside(tmp_path: Path) -
     assert first["locations"][0]["source"].startswith("dist.recv")
 
 
-@pytest.mark.slow
 def test_ranks_that_spawn_started_are_found_by_torch_s_frames(tmp_path: Path) -> None:
     with job([sys.executable, str(PROGRAMS / "spawned_ring.py")], tmp_path / "log") as pid:
         deadline = time.monotonic() + STARTUP
@@ -253,7 +250,6 @@ def _nobody_can_run() -> bool:
     return subprocess.run(test, capture_output=True, check=False, cwd="/").returncode == 0
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not _nobody_can_run(), reason="another user cannot run this interpreter")
 def test_a_user_without_privileges_looks_at_a_job_of_that_user(tmp_path: Path) -> None:
     with job([*NOBODY, *torchrun(PROGRAMS / "secret_ring.py", 2)], tmp_path / "log") as pid:
@@ -287,7 +283,6 @@ def test_a_recorder_that_a_pipe_asks_for_is_evidence(tmp_path: Path) -> None:
     assert (report["deadlock"], report["gaps"], asked) == ("suspected", [], ["1", "1"])
 
 
-@pytest.mark.slow
 def test_an_answer_that_is_late_or_never_comes_makes_no_job_healthy(tmp_path: Path) -> None:
     """Rank 0 works for its answer while the next look is taken, which is not the job's work."""
     with hung_with_a_pipe(tmp_path, "17", "never") as pid:
@@ -302,7 +297,6 @@ def test_an_answer_that_is_late_or_never_comes_makes_no_job_healthy(tmp_path: Pa
     assert "ago is left aside" in str(reports[1]["gaps"])
 
 
-@pytest.mark.slow
 def test_follow_tells_a_hang_that_begins_later_and_ctrl_c_leaves_the_job(tmp_path: Path) -> None:
     """The first look finds a job that moves; in the next ones it stands, and what stood from one to the other is
     suspected."""

@@ -17,8 +17,6 @@ from tests.e2e.sharing import once
 PROGRAM = Path(__file__).parent / "programs" / "dumping.py"
 SECONDS = 300
 
-pytestmark = pytest.mark.e2e
-
 
 @pytest.fixture(scope="module", params=["missing", "mismatch", "skipped"])
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:

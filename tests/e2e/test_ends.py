@@ -31,8 +31,6 @@ class Kind:
     words: str
     #: whether a job that stands is told as a hang, as what it stood in
     hang: bool = True
-    #: runs within `make test`
-    quick: bool = False
     states: tuple[str, ...] = STATES
     #: processes outlive the end, with `watch` as without it
     orphans: bool = False
@@ -52,7 +50,7 @@ OUTSIDE = "the job was ended from outside: `watch` was sent "
 BY_LAUNCHER = "its launcher sent "
 KINDS = (
     # what reaches `watch`, and alone the launcher
-    Kind(_sent("a-scheduler-ends-it", Blow("watch", TERM)), (), OUTSIDE + "SIGTERM", quick=True),
+    Kind(_sent("a-scheduler-ends-it", Blow("watch", TERM)), (), OUTSIDE + "SIGTERM"),
     Kind(_sent("ctrl-c", Blow("group", INT)), (), OUTSIDE + "SIGINT"),
     # the second comes while the launcher waits for its ranks
     Kind(_sent("ctrl-c-twice", Blow("group", INT), Blow("group", INT, 1.0), lingers=True), (), OUTSIDE + "SIGINT"),
@@ -67,7 +65,7 @@ KINDS = (
     Kind(_sent("term-then-kill", Blow("watch", TERM), Blow("all", KILL, 6.0)), (), OUTSIDE + "SIGTERM"),
     Kind(_sent("kill-watch", Blow("watch", KILL)), (), "", orphans=True, silent=True),
     # what reaches the launcher
-    Kind(_sent("term-launcher", Blow("launcher", TERM)), (), BY_LAUNCHER + "SIGTERM", quick=True),
+    Kind(_sent("term-launcher", Blow("launcher", TERM)), (), BY_LAUNCHER + "SIGTERM"),
     Kind(_sent("int-launcher", Blow("launcher", INT)), (), BY_LAUNCHER + "SIGINT"),
     Kind(_sent("hup-launcher", Blow("launcher", HUP)), (), BY_LAUNCHER + "SIGHUP"),
     Kind(_sent("quit-launcher", Blow("launcher", QUIT)), (), BY_LAUNCHER + "SIGQUIT"),
@@ -80,7 +78,7 @@ KINDS = (
     Kind(_sent("abort-rank", Blow("rank", signal.SIGABRT)), (1,), "rank 1 died of SIGABRT", hang=False),
     Kind(_sent("fault-of-rank", Blow("rank", signal.SIGSEGV)), (1,), "rank 1 died of SIGSEGV", hang=False),
     # what reaches all ranks, or everything
-    Kind(_sent("term-ranks", Blow("ranks", TERM)), (), "ended from outside by SIGTERM", quick=True),
+    Kind(_sent("term-ranks", Blow("ranks", TERM)), (), "ended from outside by SIGTERM"),
     Kind(_sent("int-ranks", Blow("ranks", INT)), (), "ended from outside by SIGINT"),
     Kind(_sent("kill-ranks", Blow("ranks", KILL)), (), "ended from outside by SIGKILL"),
     Kind(_sent("usr1-ranks", Blow("ranks", USR1)), (), "ended from outside by SIGUSR1"),
@@ -105,12 +103,10 @@ KINDS = (
 def _cases() -> Iterator[object]:
     for kind in KINDS:
         for state in kind.states:
-            quick = kind.quick and state == "hung"
-            yield pytest.param(
-                kind, state, id=f"{kind.end.name}-{state}", marks=() if quick else (pytest.mark.slow, pytest.mark.ends)
-            )
+            yield pytest.param(kind, state, id=f"{kind.end.name}-{state}")
 
 
+@pytest.mark.ends
 @pytest.mark.parametrize(("kind", "state"), list(_cases()))
 def test_an_end_is_told_right_and_is_the_job_s_own(kind: Kind, state: str, tmp_path: Path) -> None:
     if kind.limits_memory and not can_limit_memory():

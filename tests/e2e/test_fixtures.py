@@ -31,7 +31,7 @@ STALL_MARGIN = 4.0
 #: runs of which one must be in time: what else a machine does makes a run later, never earlier
 TRIES = 5
 #: faults for which the launcher matters: it tells the ranks who they are before they meet, and sees how they end; and
-#: the one that people meet most often. `make test-slow` has all under torchrun
+#: the one that people meet most often. Another test has all under torchrun
 LAUNCHED = (
     *("rank-missing-at-init", "rendezvous-unreachable", "rank-died", "exception-masked"),
     *("shape-mismatch", "dtype-mismatch", "uneven-inputs"),
@@ -44,47 +44,26 @@ HANGING = [case for case in KNOWN if case.harm is None]
 CASES = [case for case in HANGING if not case.packages]
 #: cases inside a framework, which `make test-frameworks` installs
 INSIDE = [case for case in HANGING if case.packages]
-#: a case of each kind of evidence that decides a verdict; `make test-slow` has them all
-DAILY = frozenset(
-    (
-        *("rendezvous-unreachable", "rank-died", "exception-masked", "shape-mismatch", "uneven-inputs"),
-        *("rank-conditional-collective", "skipped-batch", "local-stop-decision", "no-sync-mismatch"),
-        *("sharded-state-on-one-rank", "p2p-deadlock", "group-order-cycle", "data-worker-stuck", "lock-wait"),
-        *("slow-host-work", "stopped-process", "undecided"),
-    )
-)
-#: cures that are the most like what a watchdog could take for a hang
-DAILY_CURES = frozenset((*("uneven-inputs", "data-worker-stuck", "slow-checkpoint", "compile-skew"),))
 #: what is not right yet, or not each time, and why
 OPEN = {
     "deepspeed-conditional-expert": "ZeRO 3 fetches weights ahead, so the line is the one after the skipped expert",
 }
 
 
-def _param(case: Case, *marks: pytest.MarkDecorator) -> ParameterSet:
+def _param(case: Case) -> ParameterSet:
     known = [pytest.mark.xfail(reason=OPEN[case.name], strict=True)] if case.name in OPEN else []
-    return pytest.param(case, id=case.name, marks=[*marks, *known])
-
-
-def _unless(case: Case, daily: frozenset[str]) -> list[pytest.MarkDecorator]:
-    return [] if case.name in daily else [pytest.mark.slow]
+    return pytest.param(case, id=case.name, marks=known)
 
 
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-cures = pytest.mark.parametrize("case", [pytest.param(c, id=c.name, marks=_unless(c, DAILY_CURES)) for c in CASES])
 
 
-def test_the_daily_cases_are_known() -> None:
-    assert {case.name for case in CASES} >= DAILY | DAILY_CURES
-
-
-@pytest.mark.parametrize("case", [_param(case, *_unless(case, DAILY)) for case in CASES])
+@pytest.mark.parametrize("case", [_param(case) for case in CASES])
 def test_broken_gets_its_verdict(case: Case, tmp_path: Path) -> None:
     launch = torchrun if case.name in LAUNCHED else forked
     _gets_its_verdict(case, launch(case.broken, case.ranks), tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [_param(case) for case in CASES])
 def test_broken_gets_its_verdict_under_torchrun(case: Case, tmp_path: Path) -> None:
     _gets_its_verdict(case, torchrun(case.broken, case.ranks), tmp_path)
@@ -119,7 +98,6 @@ def _gets_its_verdict(case: Case, command: list[str], tmp_path: Path) -> None:
     assert leftovers.faults(bundle.read(run.bundle), tmp_path / "leftovers") == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TIMED)
 def test_the_verdict_comes_in_time(name: str, tmp_path: Path) -> None:
     (case,) = (case for case in CASES if case.name == name)
@@ -142,12 +120,11 @@ def _watched(case: Case, command: list[str], folder: Path) -> Run:
     )
 
 
-@cures
+@by_name
 def test_fixed_ends_and_is_left_alone(case: Case, tmp_path: Path) -> None:
     _is_left_alone(forked(case.fixed, case.ranks), tmp_path)
 
 
-@pytest.mark.slow
 @by_name
 def test_fixed_ends_and_is_left_alone_under_torchrun(case: Case, tmp_path: Path) -> None:
     _is_left_alone(torchrun(case.fixed, case.ranks), tmp_path)

@@ -17,17 +17,12 @@ from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, forked
 
 CASES = [case for case in load_all(root()) if case.harm and not case.needs]
-#: one that the loader does and one that the ranks' random numbers do; `make test-slow` has all
-DAILY = ("ragged-last-batch", "unseeded-ranks")
 both = pytest.mark.parametrize("fixed", [False, True], ids=["broken", "fixed"])
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 @both
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.name, marks=[] if case.name in DAILY else [pytest.mark.slow]) for case in CASES],
-)
+@by_name
 def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
     assert case.harm is not None
     program = case.fixed if fixed else case.broken
@@ -48,7 +43,6 @@ def test_harm_shows_and_its_cure_takes_it_away(case: Case, fixed: bool) -> None:
     assert [check for check in checks if not check.passed] == [], done.stdout
 
 
-@pytest.mark.slow
 @both
 @by_name
 def test_harm_shows_under_torchrun(case: Case, fixed: bool, tmp_path: Path) -> None:

@@ -19,23 +19,16 @@ SLOW = {
     "slow_reading": 1,
     "slow_piping": 0,
 }
-#: one whose processor works, one that sleeps; the accuracy run makes many of all kinds
-SHOWN = ("slow_saving", "slow_polling")
 NAMES = sorted(path.stem for path in HEALTHY.glob("*.py"))
 QUICK = [name for name in NAMES if name not in SLOW]
-#: uneven work, a group of a thread, a long step; `make healthy-runs` makes many of all kinds
-DAILY = ("join_uneven", "thread_with_own_group", "long_step")
 
 
 def test_the_list_is_whole() -> None:
     assert set(SLOW) < set(NAMES)
-    assert set(SHOWN) < set(SLOW)
-    assert set(DAILY) < set(QUICK)
     assert len(NAMES) >= 20
     assert all("--seed" in (HEALTHY / f"{name}.py").read_text() for name in NAMES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_patient_watch_says_nothing(name: str, tmp_path: Path) -> None:
     run = watch(command(name, 3), tmp_path, timeout=STARTUP + 60)
@@ -44,18 +37,14 @@ def test_patient_watch_says_nothing(name: str, tmp_path: Path) -> None:
     assert all(report["outcome"] == "healthy" for report in _of_the_job(name, run)), run.explain()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in DAILY else [pytest.mark.slow]) for name in QUICK]
-)
+@pytest.mark.parametrize("name", QUICK)
 def test_hasty_watch_is_never_sure(name: str, tmp_path: Path) -> None:
     run = watch(command(name, 3), tmp_path, "--stall-after", "4", timeout=STARTUP + 60)
     assert run.status == 0, run.explain()
     _never_sure(name, run)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in SHOWN else [pytest.mark.slow]) for name in sorted(SLOW)]
-)
+@pytest.mark.parametrize("name", sorted(SLOW))
 def test_slow_rank_is_named_and_excused(name: str, tmp_path: Path) -> None:
     run = watch(command(name, 3), tmp_path, "--stall-after", "10", timeout=STARTUP + 60)
     assert run.status == 0, run.explain()

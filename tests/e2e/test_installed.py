@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 
 

@@ -159,7 +159,6 @@ def check_everything(lines: list[str]) -> None:
     assert sum(line.startswith("ddpdoctor: ") for line in ours) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("look", ["line", "--live"])
 def test_nothing_is_mixed_and_nothing_is_left(
     terminal: Tmux, width: int, color: bool, look: str, tmp_path: Path

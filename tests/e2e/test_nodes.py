@@ -26,9 +26,8 @@ LOST_WITHIN = 10.0
 TRIES = 3
 
 CASES = {case.name: case for case in load_all(root()) if not case.packages and not case.harm and not case.needs}
-#: one that is proven, and a crash: `make test-nodes` has all; and what is run with the tests that are not slow
+#: one that is proven, and a crash: `make test-nodes` has all
 ALONE = ("rank-conditional-collective", "rank-died")
-SHORT = ("rank-conditional-collective",)
 #: of every family one or two, with their culprit on every node
 EVERYWHERE = (
     *("uneven-inputs", "rank-conditional-collective", "skipped-batch"),
@@ -58,13 +57,12 @@ def at_four(case: Case) -> tuple[int, ...] | None:
 MATRIX = [name for name, case in CASES.items() if at_four(case) is not None and name not in LEFT_OUT]
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in SHORT else [pytest.mark.slow]) for n in ALONE])
+@pytest.mark.parametrize("name", ALONE)
 def test_all_nodes_say_the_same(name: str, tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         _say_the_same(lab, CASES[name], turned=0)
 
 
-@pytest.mark.slow
 @pytest.mark.nodes
 @pytest.mark.parametrize("name", MATRIX)
 @pytest.mark.parametrize("turned", [0, 2])
@@ -73,7 +71,6 @@ def test_all_nodes_say_the_same_wherever_the_culprit_is(name: str, turned: int, 
         _say_the_same(lab, CASES[name], turned=turned)
 
 
-@pytest.mark.slow
 @pytest.mark.nodes
 @pytest.mark.parametrize("name", EVERYWHERE)
 @pytest.mark.parametrize("turned", [0, 1, 2, 3])
@@ -129,7 +126,6 @@ def test_each_side_of_a_cut_link_names_the_other_and_says_when_it_goes_on(tmp_pa
     assert not any(_verdict(node) for node in ended)
 
 
-@pytest.mark.slow
 def test_a_slow_node_is_named_and_left_alone(tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         _train(lab, 40.0, "--on-hang", "stop", "--stall-after", "5", slow=(3, 14.0))
@@ -140,7 +136,6 @@ def test_a_slow_node_is_named_and_left_alone(tmp_path: Path) -> None:
         assert (node.report["outcome"], node.report["diagnoses"][0]["culprits"]) == ("slow", [3]), lab.explain()
 
 
-@pytest.mark.slow
 def test_who_asks_for_a_look_gets_that_of_all_nodes(tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         _train(lab, 40.0)
@@ -156,7 +151,6 @@ def test_who_asks_for_a_look_gets_that_of_all_nodes(tmp_path: Path) -> None:
     assert [node.status for node in ended] == [0, 0]
 
 
-@pytest.mark.slow
 def test_a_watcher_that_was_killed_is_named_and_the_job_goes_on(tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         _train(lab, 50.0, "--on-hang", "stop", slow=(3, 8.0))
@@ -171,7 +165,6 @@ def test_a_watcher_that_was_killed_is_named_and_the_job_goes_on(tmp_path: Path) 
     assert left == []  # the helper has ended with its watcher
 
 
-@pytest.mark.slow
 def test_a_node_without_a_watcher_is_named_and_nothing_is_said_of_its_ranks(tmp_path: Path) -> None:
     case = CASES["rank-conditional-collective"]
     with nodes(tmp_path, 2) as lab:
@@ -186,7 +179,6 @@ def test_a_node_without_a_watcher_is_named_and_nothing_is_said_of_its_ranks(tmp_
     assert "ranks 2-3: no watcher sees them" in [gap["reason"] for gap in report["gaps"]], lab.explain()
 
 
-@pytest.mark.slow
 def test_a_rank_that_has_not_begun_hangs_nobody(tmp_path: Path) -> None:
     """The other has waited for it three times as long as a stall takes, and no watcher knows of it yet."""
     with nodes(tmp_path, 2) as lab:
@@ -196,7 +188,6 @@ def test_a_rank_that_has_not_begun_hangs_nobody(tmp_path: Path) -> None:
     assert not any(_verdict(node) or _said(node, LOST) for node in ended), lab.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGSTOP])
 def test_a_store_that_does_not_answer_is_named_and_the_job_goes_on(number: signal.Signals, tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
@@ -211,7 +202,6 @@ def test_a_store_that_does_not_answer_is_named_and_the_job_goes_on(number: signa
     assert not any(_verdict(node) for node in ended)
 
 
-@pytest.mark.slow
 def test_a_store_that_was_never_reached_is_named_and_the_job_goes_on(tmp_path: Path) -> None:
     """It has an address of its own, to which the second node loses its way as soon as the ranks have met."""
     with nodes(tmp_path, 2) as lab:
@@ -230,7 +220,6 @@ def test_a_store_that_was_never_reached_is_named_and_the_job_goes_on(tmp_path: P
     assert not any(_verdict(node) for node in ended)
 
 
-@pytest.mark.slow
 def test_a_launcher_that_was_killed_with_the_store_is_told_and_its_ranks_go_on(tmp_path: Path) -> None:
     with nodes(tmp_path, 2) as lab:
         for node in range(2):
@@ -253,7 +242,6 @@ def test_a_launcher_that_was_killed_with_the_store_is_told_and_its_ranks_go_on(t
 UNANSWERED = 10.0
 
 
-@pytest.mark.slow
 def test_a_resolver_that_does_not_answer_delays_neither_the_jobs_store_nor_the_verdict(tmp_path: Path) -> None:
     """torch's store asks for the name of who connects; the job's own clients must not wait for ours."""
     case = CASES["uneven-inputs"]
@@ -276,7 +264,6 @@ def test_a_resolver_that_does_not_answer_delays_neither_the_jobs_store_nor_the_v
         assert timeline["reported"] - timeline["last_progress"] < PROVEN_WITHIN + UNANSWERED, lab.explain()
 
 
-@pytest.mark.slow
 def test_one_watcher_that_stops_is_enough_and_no_other_calls_it_a_crash(tmp_path: Path) -> None:
     case = CASES["uneven-inputs"]
     with nodes(tmp_path, 2) as lab:

@@ -18,8 +18,6 @@ PARTS = {
     "evaluation_group": {2, 3},
     "two_models": {0, 1},
 }
-#: proven on every run of the tests; the others with `make test-slow`
-SHOWN = ("busy_world",)
 #: seconds after the last progress of the part: standing, two readings, and a look
 WITHIN = 12.0
 
@@ -28,7 +26,7 @@ def test_the_list_is_whole() -> None:
     assert set(PARTS) == {path.stem for path in PROGRAMS.glob("*.py")}
 
 
-@pytest.mark.parametrize("name", [pytest.param(p, marks=[] if p in SHOWN else [pytest.mark.slow]) for p in PARTS])
+@pytest.mark.parametrize("name", PARTS)
 def test_a_part_is_proven_while_the_rest_moves(name: str, tmp_path: Path) -> None:
     run = watch(
         forked(PROGRAMS / f"{name}.py", 4),
@@ -45,7 +43,6 @@ def test_a_part_is_proven_while_the_rest_moves(name: str, tmp_path: Path) -> Non
     assert set(run.first["culprits"]) | set(run.first["waiting"]) <= PARTS[name], run.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_that_waits_long_is_left_alone(name: str, tmp_path: Path) -> None:
     run = watch(forked(PROGRAMS / f"{name}.py", 4, "--healthy"), tmp_path, "--stall-after", "60", timeout=STARTUP + 60)

@@ -8,8 +8,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from ddpdoctor.collect.page import decode_page, read_file
 from tests.e2e.job import forked
 
@@ -31,7 +29,6 @@ def graphs(result: Path, more: dict[str, str]) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.slow
 def test_as_many_graphs_and_nodes_with_the_probe_as_without(tmp_path: Path) -> None:
     alone = graphs(tmp_path / "alone.json", {})
     with tempfile.TemporaryDirectory(prefix="ddp-") as run:

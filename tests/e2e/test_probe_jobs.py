@@ -242,7 +242,7 @@ def assert_raised(raised: Raised) -> None:
     assert "ddpdoctor/probe/" not in raised.traceback
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork", pytest.param("forkserver", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 def test_ranks_made_by_multiprocessing(run: Path, tmp_path: Path, method: str) -> None:
     command = [sys.executable, str(PROBED / "spawned.py"), method]
     environment = armed(run, STORE=str(tmp_path / "store"))
@@ -274,9 +274,7 @@ def test_an_exception_in_a_spawned_rank(run: Path, tmp_path: Path) -> None:
     assert exits(run)[pages(run)[1].pid] == 1
 
 
-@pytest.mark.parametrize(
-    "blind", ["unwritable", *(pytest.param(how, marks=pytest.mark.slow) for how in ("missing", "off"))]
-)
+@pytest.mark.parametrize("blind", ["unwritable", "missing", "off"])
 def test_without_a_run_directory_the_job_runs_as_alone(run: Path, tmp_path: Path, blind: str) -> None:
     environment = armed(run, STORE=str(tmp_path / "store"))
     if blind == "missing":

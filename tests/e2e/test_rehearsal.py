@@ -26,8 +26,6 @@ BEYOND = {
     "uninterruptible-io": "it needs a file server",
 }
 CASES = [case for case in load_all(root()) if case.backends == ("gloo", "nccl") and case.name not in BEYOND]
-#: one is enough for every day
-FEW = frozenset({"uneven-microbatches"})
 
 
 def _rehearse(program: Path) -> subprocess.CompletedProcess[str]:
@@ -42,10 +40,7 @@ def _rehearse(program: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "program",
-    [pytest.param(case.fixed, id=case.name, marks=[] if case.name in FEW else [pytest.mark.slow]) for case in CASES],
-)
+@pytest.mark.parametrize("program", [pytest.param(case.fixed, id=case.name) for case in CASES])
 def test_the_cured_program_keeps_its_tensors_on_its_device(program: Path) -> None:
     done = _rehearse(program)
     assert done.returncode == 0, done.stderr[-4000:]
@@ -54,12 +49,11 @@ def test_the_cured_program_keeps_its_tensors_on_its_device(program: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [
-        pytest.param(
+        (
             "uneven-microbatches",
             "torch.tensor(len(packs), device=self.device)",
             "torch.tensor(len(packs))",
             "of the CPU",
-            marks=pytest.mark.slow,
         ),
         ("skipped-batch", "model(readings.to(device))", "model(readings)", "tensors of both devices"),
     ],

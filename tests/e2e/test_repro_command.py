@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 from ddpdoctor.repro import catalogue
 
-pytestmark = pytest.mark.e2e
 REPRO = [sys.executable, "-m", "ddpdoctor", "repro"]
 #: seconds after which what does not happen will not: many times what a busy machine needs
 PATIENCE = 900.0

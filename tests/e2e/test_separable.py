@@ -6,8 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from ddpdoctor.repro.catalogue import load_all, root
 from tests.e2e.job import STARTUP, Run, is_told, torchrun, watch
 from tests.e2e.variants.test_equal_stacks import CAUSES, PROGRAM
@@ -60,7 +58,6 @@ def _run(job: Job, folder: Path) -> Run:
     )
 
 
-@pytest.mark.slow
 def test_most_of_what_can_be_told_is_certain(tmp_path: Path) -> None:
     every = jobs()
     with ThreadPoolExecutor(AT_ONCE) as pool:

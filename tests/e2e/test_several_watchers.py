@@ -20,7 +20,7 @@ from tests.e2e.job import MARK, STARTUP, Report, end, read
 CASE = next(case for case in load_all(root()) if case.name == "uneven-inputs")
 
 
-@pytest.mark.parametrize("shared", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shared", [False, True])
 def test_the_watchers_of_single_ranks_meet(shared: bool, tmp_path: Path) -> None:
     """In the job's own store, or in a folder."""
     with socket.socket() as listener:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.e2e.job import STARTUP, torchrun, watch
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROGRAM = Path(__file__).parent / "programs" / "straggling.py"
 RANKS, DELAY, STEPS = 4, 0.02, 600
 #: kind -> the ranks that were delayed, what the others waited in, how often of all steps, and the line

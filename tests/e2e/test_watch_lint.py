@@ -32,9 +32,7 @@ def _watch(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*WATCH, *argv], cwd=folder, capture_output=True, text=True, timeout=STARTUP, check=False)
 
 
-@pytest.mark.parametrize(
-    "name", ["rank-conditional-collective", pytest.param("uneven-inputs", marks=[pytest.mark.slow])]
-)
+@pytest.mark.parametrize("name", ["rank-conditional-collective", "uneven-inputs"])
 def test_a_diagnosis_cites_the_finding_at_its_line(name: str, tmp_path: Path) -> None:
     case = load(root() / name)
     run = watch(

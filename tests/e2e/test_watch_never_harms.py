@@ -72,7 +72,6 @@ def test_healthy_exits() -> None:
     exits_are_the_jobs_own(2)
 
 
-@pytest.mark.slow
 def test_two_hundred_healthy_exits() -> None:
     exits_are_the_jobs_own(200)
 
@@ -127,7 +126,7 @@ def test_sigquit_looks_and_the_job_goes_on_also_behind_a_script_that_ignores_it(
     assert ignored.read_text() == "True"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_job_that_stands_still_is_looked_at_before_it_is_ended(tmp_path: Path, number: signal.Signals) -> None:
     """Nothing is proven here, and --stall-after is long: the signal is the first occasion to see anything."""
     job = torchrun(PROGRAMS / "standing.py", 2)

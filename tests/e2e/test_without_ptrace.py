@@ -16,14 +16,7 @@ from ddpdoctor.repro import catalogue
 SHOWN = ("p2p-deadlock", "lock-wait", "data-worker-stuck")
 
 
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [
-        pytest.param(name, way, marks=[] if (name, way) == ("p2p-deadlock", ABSENT) else [pytest.mark.slow])
-        for name in SHOWN
-        for way in (ABSENT, REFUSED)
-    ],
-)
+@pytest.mark.parametrize(("name", "way"), [(name, way) for name in SHOWN for way in (ABSENT, REFUSED)])
 def test_same_code_and_culprits_and_a_proof(name: str, way: str, tmp_path: Path) -> None:
     if way == REFUSED and (os.geteuid() != 0 or shutil.which("setcap") is None):
         pytest.skip("only root can give a program a capability")

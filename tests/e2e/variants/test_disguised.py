@@ -14,8 +14,6 @@ from tests.e2e.job import STARTUP, is_told, torchrun, watch
 from tests.e2e.variants.disguise import disguise
 
 CASES = [case for case in load_all(root()) if not case.needed and case.launcher == "torchrun" and case.harm is None]
-#: one of equal stacks, one of groups
-FEW = ("skipped-batch", "group-order-cycle")
 TURNED = Path(__file__).with_name("turned.py")
 
 
@@ -29,18 +27,11 @@ def test_a_disguise_is_another_text(case: Case) -> None:
     assert 0 < line <= len(changed.splitlines())
 
 
-@pytest.mark.parametrize("name", FEW)
-def test_the_verdict_is_the_same(name: str, tmp_path: Path) -> None:
-    _check(next(case for case in CASES if case.name == name), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case.name not in FEW], ids=lambda case: case.name)
-def test_the_verdict_is_the_same_for_all_others(case: Case, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_verdict_is_the_same(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.elsewhere], ids=lambda case: case.name)
 def test_the_verdict_is_the_same_with_more_or_fewer_ranks(case: Case, tmp_path: Path) -> None:
     _check(case, tmp_path, 4 if 4 in case.elsewhere else min(case.elsewhere))

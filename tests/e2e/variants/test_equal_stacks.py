@@ -41,7 +41,6 @@ def _judged(command: list[str], cause: str, culprit: int, folder: Path) -> Run:
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "culprit"), POSITIONS)
 @pytest.mark.parametrize("cause", sorted(CAUSES))
 def test_plain_loop(cause: str, ranks: int, culprit: int, tmp_path: Path) -> None:
@@ -52,7 +51,6 @@ def test_plain_loop(cause: str, ranks: int, culprit: int, tmp_path: Path) -> Non
     assert run.first["culprits"] == [culprit], run.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loader", ["generator", "accelerate"])
 @pytest.mark.parametrize("cause", sorted(CAUSES))
 def test_other_loaders(cause: str, loader: str, tmp_path: Path) -> None:
@@ -64,7 +62,6 @@ def test_other_loaders(cause: str, loader: str, tmp_path: Path) -> None:
     assert run.first["culprits"] == [1], run.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cause", ["uneven", "stop", "skip-forward", "skip-backward", "caught"])
 def test_sharded_model(cause: str, tmp_path: Path) -> None:
     """FSDP2 on the CPU: the divergence meets the all-gather of a forward, and there is no DDP."""
@@ -73,7 +70,6 @@ def test_sharded_model(cause: str, tmp_path: Path) -> None:
     assert run.first["culprits"] == [1], run.explain()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cause", sorted(CAUSES))
 def test_without_a_launcher(cause: str, tmp_path: Path) -> None:
     run = _judged([sys.executable, str(PROGRAM), cause, "--spawn", "3"], cause, 1, tmp_path)

@@ -16,8 +16,6 @@ from tests.e2e.variants import forms
 from tests.e2e.variants.forms import DISGUISED, FORMS, PACKAGED, SPAWNED
 
 CASES = [case for case in load_all(root()) if forms.has_forms(case)]
-#: one that hangs by its data and one that dies
-FEW = [("uneven-inputs", SPAWNED), ("dtype-mismatch", PACKAGED)]
 ALL = [(case.name, form) for form in (PACKAGED, SPAWNED) for case in CASES]
 #: what is not the same yet, and why
 OPEN = {
@@ -59,14 +57,8 @@ def test_a_disguise_is_started_with_its_ranks_turned(tmp_path: Path) -> None:
     assert repr(str(made.located)) in made.broken.read_text()
 
 
-@pytest.mark.parametrize(("name", "form"), FEW)
+@pytest.mark.parametrize(("name", "form"), [_param(*entry) for entry in ALL])
 def test_the_verdict_is_the_same(name: str, form: str, tmp_path: Path) -> None:
-    _check(name, form, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "form"), [_param(*entry) for entry in ALL if entry not in FEW])
-def test_the_verdict_is_the_same_for_all_others(name: str, form: str, tmp_path: Path) -> None:
     _check(name, form, tmp_path)
 
 

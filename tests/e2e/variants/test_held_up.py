@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.job import STARTUP, Run, is_told, torchrun, watch
 
 PROGRAM = Path(__file__).with_name("held_up.py")
@@ -29,7 +27,6 @@ def _line(run: Run) -> str:
     return PROGRAM.read_text(encoding="utf-8").splitlines()[int(location["line"]) - 1]
 
 
-@pytest.mark.slow
 def test_a_lock_of_a_file(tmp_path: Path) -> None:
     run = _run("kernel-lock", tmp_path)
     assert (run.first["code"], "the first rank has it" in _line(run)) == ("DD238", True), run.explain()
@@ -37,35 +34,30 @@ def test_a_lock_of_a_file(tmp_path: Path) -> None:
     assert "in barrier" in run.first["why"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_lock_between_threads(tmp_path: Path) -> None:
     run = _run("thread-lock", tmp_path)
     assert (run.first["code"], "the journal has it" in _line(run)) == ("DD238", True), run.explain()
     assert "which thread journal of it holds" in run.first["summary"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_file_that_is_polled_for(tmp_path: Path) -> None:
     run = _run("polled-lock", tmp_path)
     assert (run.first["code"], "nobody removes it" in _line(run)) == ("DD238", True), run.explain()
     assert "`lock.exists()`" in run.first["summary"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_connection_between_ranks(tmp_path: Path) -> None:
     run = _run("connection", tmp_path)
     assert (run.first["code"], "says nothing" in _line(run)) == ("DD299", True), run.explain()
     assert "waits for rank 0 over one of the program's own connections" in run.first["why"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_pipe_whose_reader_is_no_part_of_the_job(tmp_path: Path) -> None:
     run = _run("output", tmp_path, behind="| sleep 200")
     assert (run.first["code"], "flush" in _line(run) or "a pipe holds" in _line(run)) == ("DD239", True), run.explain()
     assert "(sleep 200), outside the job" in run.first["why"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_child_that_does_not_end(tmp_path: Path) -> None:
     run = _run("child", tmp_path)
     assert (run.first["code"], "does not end" in _line(run)) == ("DD299", True), run.explain()
@@ -73,7 +65,6 @@ def test_a_child_that_does_not_end(tmp_path: Path) -> None:
     assert "a child of rank 1" in run.first["why"], run.explain()
 
 
-@pytest.mark.slow
 def test_a_key_that_nobody_sets(tmp_path: Path) -> None:
     run = _run("store-key", tmp_path, culprit=2)
     assert run.first["code"] == "DD299", run.explain()

@@ -93,7 +93,6 @@ LAUNCHED = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "ranks", "expected"),
     other_sizes(),
@@ -103,7 +102,6 @@ def test_other_world_sizes(name: str, ranks: int, expected: Expected, tmp_path: 
     _check(torchrun(FIXTURES / name / "broken.py", ranks), expected, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "ranks", "expected"), PROGRAMS, ids=lambda value: str(value) if not isinstance(value, Expected) else ""
 )
@@ -113,13 +111,12 @@ def test_other_programs(name: str, ranks: int, expected: Expected, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("command", "expected"),
-    [pytest.param(*given, id=name, marks=[] if name == "by-hand" else [pytest.mark.slow]) for name, *given in LAUNCHED],
+    [pytest.param(*given, id=name) for name, *given in LAUNCHED],
 )
 def test_other_launchers(command: list[str], expected: Expected, tmp_path: Path) -> None:
     _check(command, expected, tmp_path)
 
 
-@pytest.mark.slow
 def test_accelerate_launch(tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     launcher = [str(Path(PYTHON).with_name("accelerate")), "launch", "--multi_gpu", "--num_processes", "3"]
