@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,6 +102,8 @@ def watch(
         try:
             reports = list(_follow(process, written, began + timeout, until, stop or threading.Event()))
             status = process.poll()
+            if status is None and reports and until(reports[-1]):
+                bundle = _kept(bundle, reports[-1])
         finally:
             end(process, mark)
     seconds = time.monotonic() - began
@@ -134,6 +137,14 @@ def _follow(
         if over:
             return
         time.sleep(0.1)
+
+
+def _kept(bundle: Path, report: Report) -> Path:
+    """A copy of the evidence for that report, which is written after it: the end from here makes another report."""
+    deadline = time.monotonic() + 30.0
+    while json.loads(read(bundle / "report.json") or "{}") != report and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return Path(shutil.copytree(bundle, bundle.with_name("told")))
 
 
 def read(path: Path) -> str:

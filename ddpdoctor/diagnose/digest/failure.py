@@ -10,6 +10,7 @@ from enum import Enum
 from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model import supervisors, torch_internals
 from ddpdoctor.model.evidence import Evidence, RankEvidence
+from ddpdoctor.model.processes import JobEnd
 from ddpdoctor.model.progress import EndKind, Raised
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.stacks import Site
@@ -173,8 +174,17 @@ def _from_outside(evidence: Evidence, judged: list[Failure]) -> list[Failure]:
 def sent_before(evidence: Evidence, failure: Failure) -> int | None:
     """The signal that `watch` was sent and passed on before this failure, if it explains it."""
     sent = evidence.end.sent if evidence.end else ()
-    numbers = (one.number for one in sent if one.time <= failure.time)
-    return next((number for number in numbers if number in _ENDS or number == -(failure.status or 0)), None)
+    return _explaining((one.number for one in sent if one.time <= failure.time), failure.status or 0)
+
+
+def sent_before_end(end: JobEnd) -> int | None:
+    """The signal that `watch` was sent and passed on, if it explains the end of the command: a launcher may answer one
+    with an abort, or with a status of its own."""
+    return _explaining((one.number for one in end.sent), end.status)
+
+
+def _explaining(numbers: Iterable[int], status: int) -> int | None:
+    return next((number for number in numbers if number in _ENDS or status in (-number, 128 + number)), None)
 
 
 def told_by_launcher(evidence: Evidence, failure: Failure) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddpdoctor.diagnose.digest.failure import Failure, FailureKind, kind_of
+from ddpdoctor.diagnose.digest.failure import Failure, FailureKind, kind_of, sent_before_end
 from ddpdoctor.diagnose.digest.rank_state import Activity, RankState
 from ddpdoctor.diagnose.digest.wait_graph import WaitGraph
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Outcome
@@ -51,13 +51,21 @@ def deadlock(evidence: Evidence, outcome: Outcome, graph: WaitGraph) -> Deadlock
 
 
 def cap_of_histories(
-    outcome: Outcome, graph: WaitGraph, failures: tuple[Failure, ...], sides: tuple[RankSet, RankSet]
+    evidence: Evidence,
+    outcome: Outcome,
+    graph: WaitGraph,
+    failures: tuple[Failure, ...],
+    sides: tuple[RankSet, RankSet],
 ) -> Confidence | None:
     """The highest confidence for a cause read from histories; None if the divergence does not hold the job up.
 
     Histories of healthy jobs may diverge too (torch's Join, work for one rank only), so `certain` needs a proof that
-    these very ranks are stuck, or gloo's own abort because operations do not match.
+    these very ranks are stuck, or gloo's own abort because operations do not match. A launcher that ends although no
+    rank has failed proves neither, and one that was told to end says nothing of the ranks.
     """
+    if outcome is Outcome.CRASH and not failures:
+        told = evidence.end is not None and sent_before_end(evidence.end) is not None
+        return Confidence.POSSIBLE if told else Confidence.LIKELY
     if outcome is Outcome.CRASH:
         own = [failure for failure in failures if not failure.victim]
         fits = not own or own[0].amid_mismatch

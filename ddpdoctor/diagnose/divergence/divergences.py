@@ -116,7 +116,7 @@ def divergences(facts: Facts) -> tuple[Divergence, ...]:
 def _divergences(facts: Facts) -> Iterator[Divergence]:
     for split in facts.splits or left_partners(facts):
         sides = split.odd | split.reference
-        cap = cap_of_histories(facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
+        cap = cap_of_histories(facts.evidence, facts.outcome, facts.graph, facts.failures, (split.odd, split.reference))
         if cap is not None and not any(_joins(facts, rank) for rank in sides):
             divergence = _by_habit(facts, split, cap) or _with_branch_points(facts, _with_pattern(facts, split, cap))
             # a rank with an exception under way took no branch, even if a branch leads to the same place

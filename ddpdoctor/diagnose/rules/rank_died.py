@@ -131,22 +131,28 @@ def _of_launcher(facts: Facts, end: JobEnd) -> Diagnosis:
     """The command failed, and no rank that was seen did."""
     alive = RankSet.of(seen.rank for seen in facts.evidence.ranks if seen.process and seen.process.state not in "ZX")
     pids = " ".join(str(facts.rank(rank).worker.pid) for rank in alive)
-    what = _ended_with(end.status)
-    sent = next((one.number for one in end.sent if end.status in (-one.number, 128 + one.number)), None)
+    what, sent = _ended_with(end.status), failures.sent_before_end(end)
     by = f" after `watch` was sent {_signal_name(sent)}" if sent else ""
-    left = f"; {wording.ranks(alive)} {wording.verb(alive, 'runs', 'run')} on without it" if alive else ""
-    killed = end.status < 0
+    why, fix = "No rank is known to have failed.", "Read the launcher's own last lines, and those of each rank."
+    if alive:
+        summary = (
+            f"the job's launcher {what}{by}; {wording.ranks(alive)} {wording.verb(alive, 'runs', 'run')} on without it"
+        )
+        why = f"{why} A launcher that is killed cannot end its ranks."
+        fix = f"End what is left if it is not wanted: `kill {pids}`."
+    elif sent:
+        summary = f"the job was ended from outside: `watch` was sent {_signal_name(sent)}"
+        why = f"{why} `watch` passed {_signal_name(sent)} on to the job."
+        fix = _fix_outside(sent)
+    else:
+        summary = f"the job's launcher {what}{'' if end.status < 0 else ', and no rank left a word on why'}"
     return diagnosis(
         RANK_DIED,
         facts.waiting,
-        confidence=Confidence.LIKELY if killed else Confidence.POSSIBLE,
-        summary=f"the job's launcher {what}{by}{left or ('' if killed else ', and no rank left a word on why')}",
-        why="No rank is known to have failed." + (" A launcher that is killed cannot end its ranks." if alive else ""),
-        fix=(
-            f"End what is left if it is not wanted: `kill {pids}`."
-            if alive
-            else "Read the launcher's own last lines, and those of each rank."
-        ),
+        confidence=Confidence.LIKELY if end.status < 0 or sent else Confidence.POSSIBLE,
+        summary=summary,
+        why=why,
+        fix=fix,
         locations=facts.locations_of(alive),
         evidence=(f"the launcher {what}",),
     )

@@ -187,6 +187,24 @@ def test_a_launcher_that_fails_without_a_word_of_any_rank_is_a_crash() -> None:
     assert (culprits, summary) == ((), "the job's launcher exited with status 1, and no rank left a word on why")
 
 
+@pytest.mark.parametrize("status", [-6, 1, 143])
+def test_a_launcher_that_answers_a_signal_in_its_own_way_was_ended_from_outside(status: int) -> None:
+    first = examine(replace(_ended(0, 0), end=JobEnd(status, (Sent(15, 49.0),)))).diagnoses[0]
+    assert first.summary == "the job was ended from outside: `watch` was sent SIGTERM"
+    assert first.confidence is Confidence.LIKELY
+
+
+@pytest.mark.parametrize(("sent", "most"), [((Sent(15, 49.0),), Confidence.POSSIBLE), ((), Confidence.LIKELY)])
+def test_what_the_ranks_did_when_their_launcher_ended_is_no_certain_cause(
+    sent: tuple[Sent, ...], most: Confidence
+) -> None:
+    """A rank saves while the others go on, and the job is ended: healthy histories differ for a moment, too."""
+    doing = [stories.saves_alone(), stories.in_backward(4), stories.in_backward(4)]
+    ended = [replace(one, blocked=False, exit_status=0) for one in doing]
+    found = examine(replace(job(ended, code=stories.CODE), end=JobEnd(-6, sent))).diagnoses
+    assert {one.code: one.confidence for one in found} == {"DD251": Confidence.LIKELY, "DD203": most}
+
+
 def test_ranks_that_their_launcher_left_behind_are_named() -> None:
     evidence = replace(job([Doing([AT.all("barrier", 2)], blocked=False, moves=True)] * 2), end=JobEnd(-9))
     culprits, summary = _first(evidence)
