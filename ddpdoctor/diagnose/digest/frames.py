@@ -153,9 +153,17 @@ def thread_of(rank: RankEvidence, os_id: int) -> Thread | None:
 
 
 def main_thread(rank: RankEvidence) -> Thread | None:
-    """The thread that trains, found by its kernel id, else the main thread: by its id (the process's) or its name."""
+    """The thread that trains, found by its kernel id, else the main thread: by its id (the process's) or its name.
+
+    Where no page tells which one trains, the main thread may only serve a framework (Ray's workers): then it is the one
+    that runs the program.
+    """
     found = thread_of(rank, rank.thread) or thread_of(rank, rank.worker.pid)
-    return found or (rank.stacks.main() if rank.stacks else None)
+    main = found or (rank.stacks.main() if rank.stacks else None)
+    if rank.page is not None or rank.stacks is None or main is None or not main.frames or own_frames(main.frames):
+        return main
+    running = [thread for thread in rank.stacks.threads if own_frames(thread.frames)]
+    return running[0] if len(running) == 1 else main
 
 
 def _slashes(file: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.processes import ThreadState
@@ -100,3 +101,25 @@ def test_a_thread_that_has_returned_is_a_rank_that_has_finished() -> None:
     found = examine(replace(evidence, ranks=(evidence.ranks[0], gone))).diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD252", (1,))
     assert "its training function" in found.summary
+
+
+def _without_page(rank: RankEvidence, *more: Thread) -> RankEvidence:
+    assert rank.stacks is not None
+    return replace(rank, page=None, stacks=replace(rank.stacks, threads=(*rank.stacks.threads, *more)))
+
+
+def test_without_a_page_it_is_the_one_that_runs_the_program() -> None:
+    (rank, _) = threaded(job([doing(), doing()])).ranks
+    watches = Thread(9, "Monitor", (SERVING,))
+    found = frames.main_thread(_without_page(rank, watches))
+    assert found is not None
+    assert found.name == "TrainThread"
+
+
+def test_without_a_page_the_main_thread_stands_for_a_rank_whose_program_runs_in_several() -> None:
+    (rank, _) = threaded(job([doing(), doing()])).ranks
+    assert rank.stacks is not None
+    second = replace(rank.stacks.threads[1], os_id=9)
+    found = frames.main_thread(_without_page(rank, second))
+    assert found is not None
+    assert found.name == "MainThread"
