@@ -17,7 +17,7 @@ PEERS_INSTALLED := $(PEERS_VENV)/.installed
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
-	@echo "make test-slow  the tests that take minutes each, and every fixture's programs under torchrun"
+	@echo "make test-slow  the tests that take minutes each, all jobs of the tests, and properties with many examples"
 	@echo "make test-part  one of 32 parts of the slow jobs, another one with each commit (PART=number)"
 	@echo "make test-ends  every kind of end of a job that moves and of one that stands, with watch and without it (an hour)"
 	@echo "make test-nodes  the fixtures on two and four nodes, as namespaces of this machine (an hour)"
@@ -61,6 +61,7 @@ test: env
 
 test-slow: env
 	$(BIN)/python -m pytest -m "slow and not ends and not nodes and not fuzz"
+	$(BIN)/python -m pytest -m "hypothesis and not slow and not e2e" --hypothesis-profile thorough
 
 # Another part with each commit, and the same one for the same commit.
 PART ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)

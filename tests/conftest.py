@@ -30,8 +30,12 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
 
 # Generated examples take longer beside other work: neither their time nor that of a test says anything about the code.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# They are others on each run, and `make test-slow` makes twenty times as many.
+for _profile, _examples in (("daily", 50), ("thorough", 1000)):
+    settings.register_profile(
+        _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("daily")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.collect import bundle, procfs
@@ -116,7 +116,6 @@ def test_the_sound_bundle_is_judged() -> None:
     assert report.diagnoses[0].culprits.members == (1,)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_few_changed_bytes(data: st.DataObject) -> None:
     name, old = data.draw(st.sampled_from(files()))
@@ -125,7 +124,6 @@ def test_a_few_changed_bytes(data: st.DataObject) -> None:
     replayed({name: old[:start] + data.draw(st.binary(max_size=8)) + old[start + cut :]})
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_file_that_breaks_off_or_holds_something_else(data: st.DataObject) -> None:
     name, old = data.draw(st.sampled_from(files()))
@@ -146,7 +144,6 @@ STRANGE = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_strange_value_anywhere_in_a_json_file(data: st.DataObject) -> None:
     name, old = data.draw(st.sampled_from([entry for entry in files() if entry[0].endswith(".json")]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.diagnose.engine import examine
@@ -58,7 +58,6 @@ def shape(diagnosis: Diagnosis) -> tuple[object, ...]:
 
 
 @given(name=truths, size=sizes, one=st.integers(0, 5), other=st.integers(0, 5))
-@settings(deadline=None)
 def test_permuting_ranks_permutes_culprits(name: str, size: int, one: int, other: int) -> None:
     (_, first), (_, second) = examined(name, size, one), examined(name, size, other)
     assert [shape(d) for d in first.diagnoses] == [shape(d) for d in second.diagnoses]
@@ -77,7 +76,6 @@ def test_permuting_ranks_permutes_culprits(name: str, size: int, one: int, other
     whom=st.integers(0, 5),
     code=st.booleans(),
 )
-@settings(deadline=None)
 def test_less_evidence_is_never_more_certain(
     name: str, size: int, odd: int, strip: str, from_all: bool, whom: int, code: bool
 ) -> None:
@@ -98,7 +96,6 @@ def test_less_evidence_is_never_more_certain(
 
 
 @given(name=truths, size=sizes, odd=st.integers(0, 5), file=st.sampled_from(["/x/a.py", "/y/rank_zero/uneven.py"]))
-@settings(deadline=None)
 def test_names_of_files_do_not_change_the_verdict(name: str, size: int, odd: int, file: str) -> None:
     evidence, report = examined(name, size, odd)
     renamed = job(
@@ -174,7 +171,6 @@ def kindred(draw: st.DrawFn) -> list[Doing]:
 
 
 @given(ranks=st.lists(doings(), min_size=2, max_size=4))
-@settings(deadline=None, max_examples=300)
 def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing]) -> None:
     evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
     report = examine(evidence)
@@ -192,7 +188,6 @@ def test_any_evidence_gives_a_report_that_agrees_with_itself(ranks: list[Doing])
 
 
 @given(ranks=st.lists(doings(), min_size=2, max_size=5) | kindred(), data=st.data())
-@settings(deadline=None, max_examples=300)
 def test_names_of_ranks_do_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
     """Wherever a rank is named: in the groups' members, as peer of a message, as root of a broadcast."""
     to = dict(enumerate(data.draw(st.permutations(range(len(ranks))))))
@@ -209,7 +204,6 @@ def _verdict(report: Report, to: Mapping[int, int] | None = None) -> tuple[objec
 
 
 @given(ranks=st.lists(doings(), min_size=2, max_size=5) | kindred(), data=st.data())
-@settings(deadline=None, max_examples=100)
 def test_the_order_of_the_evidence_does_not_change_the_verdict(ranks: list[Doing], data: st.DataObject) -> None:
     evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
     shuffled = replace(evidence, ranks=tuple(data.draw(st.permutations(evidence.ranks))))
@@ -223,7 +217,6 @@ SOURCES = {"pages": Source.PAGES, "recorder": Source.RECORDER, "stacks": Source.
 @given(
     ranks=st.lists(doings(), min_size=2, max_size=4), taken=st.sets(st.sampled_from(sorted(SOURCES))), whom=st.data()
 )
-@settings(deadline=None, max_examples=150)
 def test_a_gap_in_place_of_evidence_proves_nothing(ranks: list[Doing], taken: set[str], whom: st.DataObject) -> None:
     """What could not be seen makes nothing certain, and proves no deadlock, that was not so with it."""
     evidence = job(ranks, groups={"pair": range(len(ranks))}, code=stories.CODE)
@@ -242,7 +235,6 @@ def _certain(report: Report) -> set[tuple[str, tuple[int, ...]]]:
 
 
 @given(most=doings(), odd=doings(), size=st.integers(3, 4), more=st.integers(1, 4))
-@settings(deadline=None, max_examples=150)
 def test_more_ranks_that_do_as_the_most_do_change_nothing(most: Doing, odd: Doing, size: int, more: int) -> None:
     def verdict(ranks: int) -> tuple[object, ...]:
         doing = [most, odd, *[most] * (ranks - 2)]

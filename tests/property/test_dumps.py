@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.dumps.jobs import Family, dumps, job
@@ -113,7 +113,6 @@ PLAIN = st.recursive(
 KEYS = st.sampled_from(sorted({key for _, _, made in dumps(job(Family.MISSING, 8, 3)) for _, e in made for key in e}))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, PLAIN, max_size=4), st.integers(0, 11))
 def test_fields_of_any_shape_are_read_or_refused(changed: dict[str, object], place: int) -> None:
     dump = pickle.loads(SEEDS[0])
@@ -146,7 +145,6 @@ RINGS = st.dictionaries(st.integers(0, 4).map(Rank), st.lists(ENTRY, max_size=8)
 GROUPS = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=3, max_size=3)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(RINGS, GROUPS)
 def test_any_recorders_give_a_report(rings: dict[Rank, list[RecorderEntry]], members: list[set[int]]) -> None:
     groups = tuple(Group(str(n), tuple(Rank(rank) for rank in sorted(one)), "") for n, one in enumerate(members))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.lint import cache, engine, registry
@@ -76,7 +76,6 @@ def _found(kept: cache.Cache | None) -> tuple[Finding, ...]:
 
 
 @given(st.lists(st.lists(_EDITS, min_size=1, max_size=3), min_size=1, max_size=5))
-@settings(max_examples=60)
 def test_the_cache_changes_no_finding(rounds: list[list[tuple[str, str, str]]]) -> None:
     with _project():
         for number, edits in enumerate([[("write", "train.py", _TRAIN.format(module="roles"))], *rounds]):

@@ -64,7 +64,6 @@ def test_the_pieces_make_findings() -> None:
 
 
 @given(_PROJECTS, st.permutations(_NAMES), st.sampled_from((0, 100, project.KEPT)))
-@settings(max_examples=60, deadline=None)
 def test_any_order_and_any_memory_of_earlier_files(
     contents: list[tuple[str, str]], order: list[str], kept: int
 ) -> None:
@@ -75,7 +74,7 @@ def test_any_order_and_any_memory_of_earlier_files(
 
 
 @given(_PROJECTS, st.permutations(_NAMES))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_any_number_of_processes(contents: list[tuple[str, str]], order: list[str]) -> None:
     with _project(contents) as paths:
         one = engine.lint(paths, SETTINGS, jobs=1)

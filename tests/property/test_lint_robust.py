@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.lint import registry
@@ -27,13 +27,11 @@ def _lint(raw: bytes) -> None:
     Linter(ALL).bytes("mutant.py", raw, named=True)
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.binary(max_size=300))
 def test_any_bytes(raw: bytes) -> None:
     _lint(raw)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from(LINES), max_size=25), st.integers(0, 3))
 def test_lines_of_the_cases_in_any_order(lines: list[str], indent: int) -> None:
     _lint("\n".join(" " * indent * (i % 2) + line for i, line in enumerate(lines)).encode())

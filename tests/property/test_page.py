@@ -8,7 +8,7 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ddpdoctor.collect.page import decode_page, peek
@@ -76,7 +76,6 @@ def test_any_bytes(data: bytes) -> None:
 
 
 @given(st.integers(0, layout.SIZE - 1))
-@settings(deadline=None)
 def test_cut_off(length: int) -> None:
     assert decode(sound_page()[:length]) is None
 
@@ -88,7 +87,6 @@ def test_cut_off(length: int) -> None:
         max_size=8,
     )
 )
-@settings(deadline=None, max_examples=300)
 def test_changed_bytes(changes: list[tuple[int, int, bytes]]) -> None:
     data = bytearray(sound_page())
     for region, offset, replacement in changes:
@@ -102,7 +100,6 @@ def test_changed_bytes(changes: list[tuple[int, int, bytes]]) -> None:
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
-@settings(deadline=None)
 def test_a_group_cannot_fill_the_memory(first: int, count: int) -> None:
     data = bytearray(sound_page())
     log = [f'["g","d",[[{first},{count}]]]'.encode(), f'["h","d",[[0,{string_table.MOST_MEMBERS}],[0,9]]]'.encode()]
@@ -132,7 +129,6 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from((layout.IDENTITY, layout.PENDING, layout.ENDING)), JSON)
-@settings(deadline=None, max_examples=300)
 def test_notes_of_any_shape_that_are_whole(offset: int, value: object) -> None:
     data = bytearray(sound_page())
     payload = json.dumps(value).encode()

@@ -98,6 +98,7 @@ def stroll(turns: int, visits: int, seed: int, odd: int, fault: str) -> list[Shi
     route = names.route(place, (("train.py", 5, "step"),))
     found, told = Turns(names), []
     acts = [_course(turns, visits, fault if rank == odd else "none") for rank in range(RANKS)]
+    spans = [_spans(pieces) for pieces in acts]
     at = [0] * RANKS
     for number in range(240):
         for rank in range(RANKS):
@@ -109,8 +110,9 @@ def stroll(turns: int, visits: int, seed: int, odd: int, fault: str) -> list[Shi
             for rank in range(RANKS):
                 until = next(n for n in range(at[rank], len(acts[rank])) if acts[rank][n][1])
                 turn, _ = acts[rank][chance.randint(at[rank], until)]
-                made = sum(calls for t, calls in acts[rank][: at[rank]] if t == turn)
-                rest = sum(calls for t, calls in acts[rank][at[rank] :] if t == turn)
+                begin, end = spans[rank][turn]
+                made = sum(calls for _, calls in acts[rank][begin : at[rank]])
+                rest = sum(calls for _, calls in acts[rank][max(begin, at[rank]) : end])
                 comes = made == 0 if visits == 1 or not made or not rest else None
                 seen.append(Seen(rank, number + 1, number + 1, turn + 1, comes))
             shift = found.take(route, seen, number * 0.1)
@@ -142,6 +144,14 @@ def _course(turns: int, visits: int, fault: str) -> list[tuple[int, int]]:
             calls += FAULTS[fault]
         pieces += [(turn, 0), *[(turn, 1)] * calls, (turn, 0)]
     return pieces
+
+
+def _spans(pieces: list[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Where each turn's pieces begin and end."""
+    found: dict[int, tuple[int, int]] = {}
+    for n, (turn, _) in enumerate(pieces):
+        found[turn] = (found.get(turn, (n, n))[0], n + 1)
+    return found
 
 
 def test_loops_over_loaders_are_left_to_shifts() -> None:
