@@ -14,6 +14,7 @@ import argparse
 import ast
 import dataclasses
 import json
+import re
 import socket
 import sys
 import tempfile
@@ -144,9 +145,16 @@ def _lines(file: Path, text: str) -> list[int]:
     return [line, *([jump] if (jump := _jump(file, line)) is not None else [])]
 
 
+#: a line at which a statement begins that may be nothing but a jump
+_JUMPS = re.compile(r"\s*(if|elif|except)\b")
+
+
 def _jump(file: Path, line: int) -> int | None:
     """The line of the `break`, `continue`, `return` or `raise` that is the whole body of the `if` or `except` there."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    source = file.read_text(encoding="utf-8")
+    if not _JUMPS.match(source.splitlines()[line - 1]):
+        return None
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.If, ast.ExceptHandler)) and node.lineno == line and len(node.body) == 1:
             only = node.body[0]
             return only.lineno if isinstance(only, (ast.Break, ast.Continue, ast.Return, ast.Raise)) else None

@@ -195,9 +195,9 @@ def _strangers() -> dict[str, Expected]:
     found = {}
     for name, runs in first_runs.sets().items():
         looked_at = {run.name for run in runs if run.harmless and not run.invalid}
-        for program in first_runs.programs(first_runs.SETS / name):
-            if program.folder.name in looked_at and not missing(program.folder):
-                found[f"{UNSEEN}/{name}/{program.folder.name}"] = program
+        for folder in sorted(first_runs.SETS / name / program for program in looked_at):
+            if not missing(folder):
+                found[f"{UNSEEN}/{name}/{folder.name}"] = first_runs.read(folder)
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator, Set
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -126,12 +127,20 @@ def _modules() -> Iterator[tuple[str, Path]]:
 MODULES = dict(_modules())
 
 
-def _imports(name: str, *, types: bool = False) -> Iterator[str]:
+@functools.cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _imports(name: str, *, types: bool = False) -> tuple[str, ...]:
     """Absolute names of all modules that a module imports, at any place; `types`: also imports for types only."""
-    here = MODULES[name]
-    package = ["ddpdoctor", *here.relative_to(PACKAGE).parent.parts]
-    tree = ast.parse(here.read_text(encoding="utf-8"))
-    for node in ast.walk(tree) if types else _run_time(tree):
+    return tuple(_imported(name, ast.walk(_tree(name)) if types else _run_time(_tree(name))))
+
+
+def _imported(name: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
+    package = ["ddpdoctor", *MODULES[name].relative_to(PACKAGE).parent.parts]
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -171,14 +180,18 @@ def test_imports_between_modules_form_a_dag() -> None:
     TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if name.partition(".")[2].partition(".")[0] in LINT_LAYERS]
-)
-def test_a_layer_of_lint_imports_only_what_stands_before_it(module: str) -> None:
-    layer = module.split(".")[1]
-    before = {*LINT_LAYERS[: LINT_LAYERS.index(layer) + 1], *LINT_GROUND}
-    imported = {ours.split(".")[1] for i in _imports(module, types=True) if (ours := _ours(i)).startswith("lint.")}
-    assert imported <= before
+def _none(modules: Iterable[str], wrong: Callable[[str], Set[str]]) -> None:
+    """No module imports or names what is wrong in it."""
+    assert {module: found for module in modules if (found := wrong(module))} == {}
+
+
+def test_a_layer_of_lint_imports_only_what_stands_before_it() -> None:
+    def wrong(module: str) -> Set[str]:
+        before = {*LINT_LAYERS[: LINT_LAYERS.index(module.split(".")[1]) + 1], *LINT_GROUND}
+        ours = {ours for i in _imports(module, types=True) if (ours := _ours(i)).startswith("lint.")}
+        return {one.split(".")[1] for one in ours} - before
+
+    _none((name for name in MODULES if name.partition(".")[2].partition(".")[0] in LINT_LAYERS), wrong)
 
 
 @pytest.mark.parametrize("module", LINT_GROUND)
@@ -195,34 +208,41 @@ def test_diagnose_asks_lint_one_question_in_one_place() -> None:
     assert of_lint == {("diagnose.conditions", "lint.dependence")}
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) in ALLOWED])
-def test_a_folder_imports_only_what_stands_before_it(module: str) -> None:
-    foreign = {_folder(ours) for i in _imports(module) if (ours := _ours(i))} - {_folder(module)}
-    assert foreign <= ALLOWED[_folder(module)]
+def test_a_folder_imports_only_what_stands_before_it() -> None:
+    def wrong(module: str) -> Set[str]:
+        folder = _folder(module)
+        return {_folder(ours) for i in _imports(module) if (ours := _ours(i))} - {folder} - ALLOWED[folder]
+
+    _none((name for name in MODULES if _folder(name) in ALLOWED), wrong)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("diagnose.")])
-def test_a_stage_of_diagnose_imports_only_what_stands_before_it(module: str) -> None:
-    stage = module.split(".")[1]
-    ours = {name.split(".")[1] for i in _imports(module, types=True) if (name := _ours(i)).startswith("diagnose.")}
-    assert ours <= {stage, *DIAGNOSE[stage].split()}
+def test_a_stage_of_diagnose_imports_only_what_stands_before_it() -> None:
+    def wrong(module: str) -> Set[str]:
+        stage = module.split(".")[1]
+        ours = {name for i in _imports(module, types=True) if (name := _ours(i)).startswith("diagnose.")}
+        return {name.split(".")[1] for name in ours} - {stage, *DIAGNOSE[stage].split()}
+
+    _none((name for name in MODULES if name.startswith("diagnose.")), wrong)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if _is_pure(name)])
-def test_a_pure_module_does_no_io(module: str) -> None:
-    impure = {name for i in _imports(module) for name in (i, i.partition(".")[0]) if name in IMPURE}
-    assert not {name for name in impure if (module, name) not in EXCUSED}
-    names = {node.id for node in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))) if isinstance(node, ast.Name)}
-    assert not names & IMPURE_NAMES
+def test_a_pure_module_does_no_io() -> None:
+    def wrong(module: str) -> Set[str]:
+        impure = {name for i in _imports(module) for name in (i, i.partition(".")[0]) if name in IMPURE}
+        names = {node.id for node in ast.walk(_tree(module)) if isinstance(node, ast.Name)}
+        return {name for name in impure if (module, name) not in EXCUSED} | (names & IMPURE_NAMES)
+
+    _none(filter(_is_pure, MODULES), wrong)
 
 
 #: a program of its own beside the job, run by the job's interpreter
 HELPER = "meeting.store_helper"
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if _folder(name) != "probe" and name != HELPER])
-def test_the_supervisors_side_never_imports_torch(module: str) -> None:
-    assert "torch" not in {i.partition(".")[0] for i in _imports(module)}
+def test_the_supervisors_side_never_imports_torch() -> None:
+    def wrong(module: str) -> Set[str]:
+        return {"torch"} & {i.partition(".")[0] for i in _imports(module)}
+
+    _none((name for name in MODULES if _folder(name) != "probe" and name != HELPER), wrong)
 
 
 def test_the_supervisors_side_never_imports_its_helper() -> None:
@@ -236,7 +256,7 @@ def test_the_probe_imports_only_the_standard_library_torch_and_itself(module: st
     for imported in _imports(module):
         top = imported.partition(".")[0]
         assert top in sys.stdlib_module_names or top == "torch" or imported.startswith("ddpdoctor.probe")
-    relative = [n for n in ast.walk(ast.parse(MODULES[module].read_text("utf-8"))) if isinstance(n, ast.ImportFrom)]
+    relative = [n for n in ast.walk(_tree(module)) if isinstance(n, ast.ImportFrom)]
     assert not [n for n in relative if (n.module or "").startswith("ddpdoctor")], "workers may not have ddpdoctor"
 
 
@@ -254,9 +274,9 @@ def test_nothing_is_handed_to_a_shell_and_no_data_becomes_code() -> None:
     shells = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"), ("pickle", "load"), ("pickle", "loads")}
     found = [
         f"{name}:{node.lineno}"
-        for name, path in MODULES.items()
+        for name in MODULES
         if name not in OWN_CODE
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(_tree(name))
         if isinstance(node, ast.Call)
         if any(word.arg == "shell" for word in node.keywords)
         or (isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"))
