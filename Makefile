@@ -18,7 +18,7 @@ help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
 	@echo "make test       the tests, real torchrun jobs included"
 	@echo "make test-slow  the tests that take minutes each, all jobs of the tests, and properties with many examples"
-	@echo "make test-part  one of 32 parts of the slow jobs, another one with each commit (PART=number)"
+	@echo "make test-part  one of 64 parts of the slow jobs, another one with each commit (PART=number)"
 	@echo "make test-ends  every kind of end of a job that moves and of one that stands, with watch and without it (an hour)"
 	@echo "make test-nodes  the fixtures on two and four nodes, as namespaces of this machine (an hour)"
 	@echo "make test-gpu   every fixture that runs on NCCL, broken and fixed, on the GPUs of this machine"
@@ -66,7 +66,7 @@ test-slow: env
 # Another part with each commit, and the same one for the same commit.
 PART ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 test-part: env
-	$(BIN)/python -m pytest -n 6 --dist worksteal -m "slow and not ends and not nodes" --part $(PART)/32 tests/e2e
+	$(BIN)/python -m pytest -n 6 --dist worksteal -m "slow and not ends and not nodes" --part $(PART)/64 tests/e2e
 
 # Each starts two jobs, one after the other.
 test-ends: env
