@@ -15,12 +15,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
+from ddpdoctor.lint import launch_scripts
 from ddpdoctor.lint.callers import Callers
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
-from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries
 from ddpdoctor.program.project import CLIMBED
@@ -34,7 +36,7 @@ _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS
 #: something makes a seed out of another one, perhaps with the rank
 _SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
 #: notes of what only the project's other files can show
-_OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED})
+_OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 #: something makes this program one of several ranks
 _SEVERAL = re.compile(
@@ -46,12 +48,21 @@ _SEVERAL = re.compile(
 _OF_A_JOB = re.compile(
     rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
 )
-#: how scripts and texts start ranks: by the launcher that passes the local rank as an option, or otherwise
-_OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
-_LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
-#: files in which people write how their programs are started, and most of them that are read
-_SCRIPTS = (".sh", ".md", ".rst", ".txt", ".slurm", ".sbatch")
+#: files in which people write how their programs are started, those of them that are commands alone, and the most of
+#: them that are read
+_SCRIPTS = (".sh", ".slurm", ".sbatch", ".md", ".rst", ".txt", ".yml", ".yaml", ".toml", ".cfg")
+_COMMANDS = _SCRIPTS[:3]
 MOST_SCRIPTS = 500
+
+
+class Confirmation(NamedTuple):
+    """What the other files show of a finding."""
+
+    #: what is said of it
+    said: str
+    severity: Severity = Severity.WARNING
+    #: (file, line) that shows it, if it is one place
+    at: tuple[str, int] | None = None
 
 
 @record(eq=False)
@@ -73,11 +84,25 @@ class _Project:
         return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
 
     @cached_property
-    def scripts(self) -> list[bytes]:
-        """The scripts and texts of the whole repository, with lines that go on put together."""
+    def scripts(self) -> dict[str, bytes]:
+        """The scripts and texts of the whole repository by path."""
         root = _root(self.top)
         found = itertools.islice(_files(root, _SCRIPTS), MOST_SCRIPTS) if root else ()
-        return [re.sub(rb"\\\r?\n", b" ", raw) for path in found if (raw := read_file(path)) is not None]
+        return {path: raw for path in found if (raw := read_file(path)) is not None}
+
+    @cached_property
+    def is_for_torch_1(self) -> bool:
+        return any(launch_scripts.is_for_torch_1(text) for text in self.scripts.values())
+
+    @cached_property
+    def by_old_launcher(self) -> dict[str, tuple[str, int]]:
+        """(script, line) that starts it with the old launcher, by program."""
+        root, started = _root(self.top), dict[str, tuple[str, int]]()
+        for script, raw in self.scripts.items():
+            for line, name in launch_scripts.started_by_old_launcher(raw) if script.endswith(_COMMANDS) else ():
+                program = _seen_from(script, name, root)
+                started.setdefault(program, (script, line))
+        return started
 
     @cached_property
     def callers(self) -> Callers:
@@ -86,19 +111,35 @@ class _Project:
 
 
 def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The deferred findings that the other files of their projects confirm, as warnings."""
+    """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors."""
     projects: dict[str, _Project] = {}
     for finding in findings:
         top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
-        said = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
-        if said:
-            notes = tuple(replace(note, message=said) if note.role in _OPEN else note for note in finding.related)
+        shown = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
+        if shown is not None:
+            notes = tuple(_told(note, shown) if asks(note) else note for note in finding.related)
             message = finding.message.removeprefix(finding.condition)
-            yield replace(finding, severity=Severity.WARNING, message=message, condition="", related=notes)
+            yield replace(finding, severity=shown.severity, message=message, condition="", related=notes)
+
+
+def _told(note: Related, shown: Confirmation) -> Related:
+    file, line = (os.path.relpath(shown.at[0]), shown.at[1]) if shown.at is not None else (note.file, note.line)
+    return replace(note, message=shown.said, file=file, line=line)
+
+
+def settled(finding: Finding) -> Finding:
+    """The finding without the question whether it happens for certain, which nothing has answered."""
+    notes = tuple(note for note in finding.related if note.role is not RelatedRole.UNSTARTED)
+    return finding if len(notes) == len(finding.related) else replace(finding, related=notes)
+
+
+def asks(note: Related) -> bool:
+    """Whether the note is a question to the other files."""
+    return note.role in _OPEN
 
 
 def unsure(finding: Finding) -> bool:
-    return any(note.role in _OPEN for note in finding.related)
+    return any(map(asks, finding.related))
 
 
 def _unreached(finding: Finding) -> bool:
@@ -119,30 +160,51 @@ def _top(path: str) -> str:
     return folder if posixpath.basename(top) in _AROUND else top
 
 
-def _epochs(project: _Project, _: Finding) -> str:
+def _epochs(project: _Project, _: Finding) -> Confirmation | None:
     """Whether the project iterates over epochs, nothing sets a sampler's epoch, and all files were searched."""
     texts = project.all_texts
     if texts is None or any(_TELLS.search(text) for text in texts):
-        return ""
+        return None
     loops = any(heuristics.EPOCH_LOOPS.found_in(text.decode(errors="replace")) for text in texts)
-    return "no file of the project does this" if loops else ""
+    return Confirmation("no file of the project does this") if loops else None
 
 
-def _seeds(project: _Project, _: Finding) -> str:
+def _seeds(project: _Project, _: Finding) -> Confirmation | None:
     """Whether nothing in the project adds something to a seed."""
     texts = project.all_texts
     if texts is None or any(_SEEDS_MADE.search(text) for text in texts):
-        return ""
-    return "no file of the project adds anything to a seed"
+        return None
+    return Confirmation("no file of the project adds anything to a seed")
 
 
-def _launcher(project: _Project, _: Finding) -> str:
-    """Whether the old launcher may start it: a script of the project says so, or none says how anything is started."""
-    if any(_OLD_LAUNCHER.search(text) for text in project.scripts):
-        return "a script of the project uses torch.distributed.launch"
-    if any(_LAUNCHED.search(text) for text in project.scripts):
-        return ""
-    return "no script of the project says how it is started"
+def _launcher(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether the old launcher starts it: a script does, or one of the project uses it, or none says how anything is
+    started."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    at = project.by_old_launcher.get(path)
+    if at is not None and not project.is_for_torch_1 and _ends_at_unknown_options(path):
+        said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
+        return Confirmation(said, Severity.ERROR, at)
+    if not any(note.role is RelatedRole.UNCONFIRMED for note in finding.related):
+        return None
+    commands = [launch_scripts.joined(text) for text in project.scripts.values()]
+    if any(map(launch_scripts.OLD_LAUNCHER.search, commands)):
+        return Confirmation("a script of the project uses torch.distributed.launch")
+    if any(map(launch_scripts.LAUNCHED.search, commands)):
+        return None
+    return Confirmation("no script of the project says how it is started")
+
+
+def _ends_at_unknown_options(path: str) -> bool:
+    return b"parse_known_args" not in (read_file(path) or b"parse_known_args")
+
+
+def _seen_from(script: str, name: str, root: str) -> str:
+    """The path of a program that a script names: from its own folder, or the nearest one around that has it."""
+    folder = posixpath.dirname(script)
+    while not is_file(program := posixpath.normpath(f"{folder}/{name}")) and folder != root:
+        folder = posixpath.dirname(folder)
+    return program
 
 
 def _root(folder: str) -> str:
@@ -154,22 +216,22 @@ def _root(folder: str) -> str:
     return ""
 
 
-def _callers(project: _Project, finding: Finding) -> str:
+def _callers(project: _Project, finding: Finding) -> Confirmation | None:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the texts' paths
     if project.texts is None or not project.callers.never_choose(path, finding.line):
-        return ""
+        return None
     asked = [project.texts[file] for file in project.callers.passed if file in project.texts]
     if _unreached(finding) and not any(_SEVERAL.search(text) for text in asked):
-        return ""
+        return None
     starts = [project.texts[file] for file in project.callers.starts if file in project.texts]
     if starts and not any(_OF_A_JOB.search(text) for text in starts):
-        return ""  # a tool that one process runs: it converts, exports or shows what a job has made
-    return "none of its callers in the project leaves it to one rank"
+        return None  # a tool that one process runs: it converts, exports or shows what a job has made
+    return Confirmation("none of its callers in the project leaves it to one rank")
 
 
-#: what the other files have to show, by code: the words for it, "" if they do not
-_CONFIRMING: dict[str, Callable[[_Project, Finding], str]] = {
+#: what the other files have to show, by code; None if they do not
+_CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD101": _epochs,
     "DD124": _callers,
     "DD125": _callers,

@@ -46,6 +46,8 @@ class RelatedRole(Enum):
     UNCONFIRMED = "unconfirmed"
     #: only they can show whether several ranks come here at all
     UNREACHED = "unreached"
+    #: only the scripts of the repository can show that it happens for certain
+    UNSTARTED = "unstarted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ Finds `add_argument("--local_rank")` without `--local-rank`, where neither the f
 LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file that only reads LOCAL_RANK is a hint: it
 works under torchrun, and not under the old launcher of torch 2. So is one that fills it, if the project's scripts and
 texts start their programs with torchrun, or the old launcher with `--use_env`, and never with the old launcher alone.
+It is an error where a shell script of the repository starts this very file with the old launcher, the file ends at
+options that it does not know, and no text of the repository asks for torch 1.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
@@ -40,7 +42,7 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfir
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
@@ -72,18 +74,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if "--local_rank" not in texts or "--local-rank" in texts or _from_environment(call):
             continue
         message: str | Conditional = _MESSAGE
-        severity, open_ = Severity.WARNING, None
+        severity, open_ = Severity.HINT, Unconfirmed(call.site, RelatedRole.UNSTARTED)
         if hands_on is not None:
             message = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
-            severity, open_ = Severity.HINT, Unconfirmed(call.site)
+            open_ = Unconfirmed(call.site)
         elif read:
-            message = "unless only torchrun starts it: torch 2's old launcher passes --local-rank, not --local_rank"
-            severity = Severity.HINT
+            message = Conditional("unless only torchrun starts it: ", _UNKNOWN)
         elif call.context.from_script and _one_process(facts):
-            message, severity = (
-                f"if several processes are started, which nothing else here shows: {_MESSAGE}",
-                Severity.HINT,
-            )
+            message = Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
+        else:
+            severity = Severity.WARNING
         at = site_of(facts.module, spelled[0])
         edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (

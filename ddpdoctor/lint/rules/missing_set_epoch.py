@@ -1,7 +1,8 @@
 """DistributedSampler without set_epoch
 
 ## What it does
-Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`.
+Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
+an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -115,7 +116,14 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not local:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context)
+        severity = Severity.ERROR if found is EpochSet.NEVER and _trains(iteration) else Severity.WARNING
+        yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context, severity=severity)
+
+
+def _trains(iteration: Iteration) -> bool:
+    """Whether the loop over the loader itself goes back over what it gets."""
+    calls = (node for node in walk(iteration.loop.node) if isinstance(node, ast.Call))
+    return any(last_name(call.func) == "backward" for call in calls)
 
 
 def _sampler(iteration: Iteration) -> Made | None:

@@ -8,6 +8,7 @@ import pytest
 
 from ddpdoctor.lint import engine
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.model.finding import RelatedRole
 
 FACTORY = """
 from torch.utils.data import DataLoader, DistributedSampler
@@ -81,6 +82,15 @@ def test_a_framework_that_leaves_the_epoch_to_the_program_does_not_tell_it(shop:
     assert found("shop") == [("shop/data.py", 6, "warning")]
 
 
+TAKES = """
+import argparse
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+dist.init_process_group("gloo")
+"""
 PASSES_ON = """
 import argparse
 import os
@@ -98,7 +108,25 @@ if "LOCAL_RANK" not in os.environ:
     [
         ({}, "warning"),
         ({"run.sh": "python tools/train.py\n"}, "warning"),
-        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node 8 tools/train.py\n"}, "warning"),
+        ({"run.sh": "python -m torch.distributed.launch --nproc_per_node 8 tools/train.py\n"}, "error"),
+        ({"tools/run.sh": 'PORT=$1\npython -m torch.distributed.launch \\\n "$(dirname "$0")/train.py"\n'}, "error"),
+        ({"run.sh": "python -m torch.distributed.launch $ROOT/tools/train.py | tee log.py\n"}, "error"),
+        # another program; from another folder; for another torch; only a comment
+        ({"run.sh": "python -m torch.distributed.launch other.py\n"}, "warning"),
+        ({"run.sh": "cd tools\npython -m torch.distributed.launch train.py\n"}, "warning"),
+        (
+            {"run.sh": "python -m torch.distributed.launch tools/train.py\n", "requirements.txt": "torch==1.8.1\n"},
+            "warning",
+        ),
+        (
+            {
+                "run.sh": "python -m torch.distributed.launch tools/train.py\n",
+                "README.md": "Tested with PyTorch 1.7.\n",
+            },
+            "warning",
+        ),
+        ({"run.sh": "python -m torch.distributed.launch tools/train.py\n", "README.md": "torch>=1.7\n"}, "error"),
+        ({"run.sh": "# python -m torch.distributed.launch tools/train.py\n"}, "warning"),
         (
             {"run.sh": "torchrun tools/train.py", "README.md": "Or: `python -m torch.distributed.launch train.py`"},
             "warning",
@@ -122,3 +150,24 @@ def test_how_the_scripts_of_a_repository_start_it(
     (finding,) = engine.lint(["tools"], Settings(frozenset({"DD146"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("if torch.distributed.launch starts it") == (severity == "hint")
+    (asked,) = (note for note in finding.related if note.role is not RelatedRole.NOTE)
+    assert (asked.file == "tools/train.py") == (severity != "error")
+
+
+def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The place that shows it is named, and where there is none nothing is said of the question."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("")
+    (tmp_path / "run.sh").write_text("set -e\npython -m torch.distributed.launch train.py\n")
+    for name in ("train.py", "test.py"):
+        (tmp_path / name).write_text(TAKES)
+    (tmp_path / "known.py").write_text(TAKES.replace("parse_args", "parse_known_args"))
+    monkeypatch.chdir(tmp_path)
+    found = {f.file: f for f in engine.lint(["."], Settings(frozenset({"DD146"}))).findings}
+    assert {file: finding.severity.value for file, finding in found.items()} == {
+        "known.py": "warning", "test.py": "warning", "train.py": "error",
+    }  # fmt: skip
+    assert found["test.py"].related == ()
+    assert [(note.file, note.line) for note in found["train.py"].related] == [("run.sh", 2)]

@@ -1,0 +1,57 @@
+"""How the scripts and texts of a repository start its programs: by which launcher, and for which torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+#: the launcher that passes the local rank as an option
+OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
+#: any launcher
+LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
+_CONTINUED = re.compile(rb"\\\r?\n")
+#: a command ends here
+_ENDS = re.compile(rb"[|;&]")
+#: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
+_EXPANDED = re.compile(rb"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|\$@")
+_PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
+_MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
+#: a version of torch before 2 that is not only the oldest one
+_TORCH_1 = re.compile(
+    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)1\.\d+(?![\d.]*\s*(?:\+|or\b|and\b))|\btorch\s*<\s*2", re.I
+)
+
+
+def joined(text: bytes) -> bytes:
+    """The text with lines that go on put together."""
+    return _CONTINUED.sub(b" ", text)
+
+
+def started_by_old_launcher(script: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command of a shell script with the old launcher, the program as seen from the script.
+
+    Nothing of a script that goes to another folder first.
+    """
+    if _MOVES.search(script):
+        return
+    for number, line in _commands(script):
+        found = OLD_LAUNCHER.search(line)
+        if found is None or line.lstrip().startswith(b"#"):
+            continue
+        plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
+        program = _PROGRAM.search(_ENDS.split(plain)[0])
+        if program is not None:
+            yield number, program.group().decode("utf-8", "replace")
+
+
+def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
+    """Each command with the number of its first line."""
+    number = 1
+    for command in re.split(rb"(?<!\\)\n", script.replace(b"\r\n", b"\n")):
+        yield number, joined(command)
+        number += 1 + command.count(b"\n")
+
+
+def is_for_torch_1(text: bytes) -> bool:
+    """Whether a text asks for a torch before 2, which passes the option with an underscore."""
+    return _TORCH_1.search(text) is not None
