@@ -12,7 +12,7 @@ import itertools
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -97,11 +97,21 @@ class _Project:
     @cached_property
     def by_old_launcher(self) -> dict[str, tuple[str, int]]:
         """(script, line) that starts it with the old launcher, by program."""
+        commands = {script: raw for script, raw in self.scripts.items() if script.endswith(_COMMANDS)}
+        return self._started(commands, launch_scripts.started_by_old_launcher)
+
+    @cached_property
+    def alone(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it without a launcher, by program."""
+        return self._started(self.scripts, launch_scripts.started_alone)
+
+    def _started(
+        self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]
+    ) -> dict[str, tuple[str, int]]:
         root, started = _root(self.top), dict[str, tuple[str, int]]()
-        for script, raw in self.scripts.items():
-            for line, name in launch_scripts.started_by_old_launcher(raw) if script.endswith(_COMMANDS) else ():
-                program = _seen_from(script, name, root)
-                started.setdefault(program, (script, line))
+        for script, raw in texts.items():
+            for line, name in find(raw):
+                started.setdefault(_seen_from(script, name, root), (script, line))
         return started
 
     @cached_property
@@ -186,13 +196,23 @@ def _launcher(project: _Project, finding: Finding) -> Confirmation | None:
         said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
         return Confirmation(said, Severity.ERROR, at)
     if not any(note.role is RelatedRole.UNCONFIRMED for note in finding.related):
-        return None
+        return _FOR_TORCH_1 if project.is_for_torch_1 else None
     commands = [launch_scripts.joined(text) for text in project.scripts.values()]
     if any(map(launch_scripts.OLD_LAUNCHER.search, commands)):
         return Confirmation("a script of the project uses torch.distributed.launch")
     if any(map(launch_scripts.LAUNCHED.search, commands)):
         return None
     return Confirmation("no script of the project says how it is started")
+
+
+#: the launcher of that torch passes what the program takes
+_FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
+
+
+def _one_process(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether a script or text starts it without a launcher."""
+    at = project.alone.get(os.path.abspath(finding.file))  # noqa: PTH100 - as the scripts' paths
+    return Confirmation("it is started here without a launcher", at=at) if at is not None else None
 
 
 def _ends_at_unknown_options(path: str) -> bool:
@@ -233,6 +253,7 @@ def _callers(project: _Project, finding: Finding) -> Confirmation | None:
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD101": _epochs,
+    "DD123": _one_process,
     "DD124": _callers,
     "DD125": _callers,
     "DD131": _seeds,

@@ -69,7 +69,7 @@ def lint(
         analysed = _one_by_one(left, begin(), progress)
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
-    findings = _without_repeats(_with_confirmed(results))
+    findings = _without_repeats([f for f in _with_confirmed(results) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering))
 

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 #: any launcher
 LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
+#: the interpreter alone, in a command without a launcher
+_PYTHON = re.compile(
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun))[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
+)
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
@@ -32,10 +36,18 @@ def started_by_old_launcher(script: bytes) -> Iterator[tuple[int, str]]:
 
     Nothing of a script that goes to another folder first.
     """
-    if _MOVES.search(script):
-        return
-    for number, line in _commands(script):
-        found = OLD_LAUNCHER.search(line)
+    if not _MOVES.search(script):
+        yield from _started(script, OLD_LAUNCHER)
+
+
+def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command of a script or text that starts a program without a launcher."""
+    yield from _started(text, _PYTHON)
+
+
+def _started(text: bytes, by: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
+    for number, line in _commands(text):
+        found = by.search(line)
         if found is None or line.lstrip().startswith(b"#"):
             continue
         plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")

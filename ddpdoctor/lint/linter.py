@@ -13,7 +13,7 @@ from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, RelatedRole, Severity, source_of
+from ddpdoctor.model.finding import Finding, RelatedRole, source_of
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
@@ -154,16 +154,12 @@ class Linter:
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
         open_ = tuple(f for f in findings if deferred_findings.unsure(f))
         dropped = {f for f in open_ if not deferred_findings.stays(f)}
-        kept = sorted((f for f in findings if self._wanted(f) and f not in dropped), key=in_order)
+        kept = sorted((f for f in findings if self._settings.shows(f) and f not in dropped), key=in_order)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept))
         if not decoded.cells:
             return FileResult(path, tuple(kept), _texts(path, decoded), open_)
         return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded))
-
-    def _wanted(self, finding: Finding) -> bool:
-        hints = self._settings.hints
-        return finding.severity is not Severity.HINT or hints is None or finding.code in hints
 
 
 def in_order(finding: Finding) -> tuple[str, int, int, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ddpdoctor.errors import UsageError
+from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import field, record
 
 DEFAULT_EXCLUDES = (
@@ -31,6 +32,10 @@ class Settings:
     hints: frozenset[str] | None = None
     #: exclude files even if the user named them, because pre-commit names every file
     force_exclude: bool = False
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding of its severity is reported."""
+        return finding.severity is not Severity.HINT or self.hints is None or finding.code in self.hints
 
 
 def choose(

@@ -16,7 +16,7 @@ from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import site_of
 
 
@@ -94,6 +94,12 @@ def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
     with analysis.quietly():
         outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
     return iterated_of(outcome.value)[0].tags & (Tag.SHARD | Tag.BLOCK) if outcome is not None else NO_TAGS
+
+
+def trains(loop: EnclosingLoop) -> bool:
+    """Whether the loop itself goes back over what it gets."""
+    calls = (node for node in walk(loop.node) if isinstance(node, ast.Call))
+    return any(last_name(call.func) == "backward" for call in calls)
 
 
 def runs_once(loop: EnclosingLoop) -> bool:

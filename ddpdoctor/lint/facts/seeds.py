@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from ddpdoctor.lint.facts import paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
@@ -168,11 +169,20 @@ def trains(facts: ModuleFacts) -> bool:
     return bool(facts.methods("backward"))
 
 
-def first_draw(facts: ModuleFacts) -> SourceSite | None:
-    """The first random augmentation or noise: in a dataset's `__getitem__`, or in a training loop."""
+def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
+    """The global generators that these calls seed."""
+    return frozenset(generator for call in given for generator in randomness.FUNCTIONS[call.path].generators)
+
+
+def first_draw(facts: ModuleFacts, generators: frozenset[Generator]) -> SourceSite | None:
+    """The first random augmentation or noise from one of the generators: in a dataset's `__getitem__`, or in a training
+    loop. Workers of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in _global_draws(facts):
-        if in_dataset(facts, call) or _in_training(facts, call):
+        ours = not generators.isdisjoint(randomness.FUNCTIONS[call.path].generators)
+        if ours and (in_dataset(facts, call) or _in_training(facts, call)):
             return call.site
+    if Generator.TORCH not in generators:
+        return None
     return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
 
 

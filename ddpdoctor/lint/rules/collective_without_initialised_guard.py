@@ -5,7 +5,8 @@ Finds scripts that create a process group under a condition (several GPUs, a fla
 call a collective or wrap a model in DDP unconditionally, and collectives that only `is_available()` guards. A class or
 function whose callers are not visible gets a hint: for a collective under no condition on the group, if other code of
 the class uses the group only where there is one (`if self.is_ddp:`), or the function gets its rank from a helper which
-copes without a group.
+copes without a group. A script gets a hint, too, and a warning where a script or text of the repository starts it
+without a launcher.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
@@ -46,11 +47,11 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks, devices, single_process
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
@@ -126,12 +127,15 @@ def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
         return  # nobody runs a script without a group that asks it for its rank first thing
     op = call.path.rpartition(".")[2]
     made = conditions[0]
-    message = (
+    message = Conditional(
+        "where it is started without a launcher: ",
         f"{op} also runs in a single process, where the condition at line {made.line if made else 0} creates no "
-        "process group, and raises there: check is_initialized() first"
+        "process group, and raises there: check is_initialized() first",
     )
     related = ((groups[0].site, "the process group is created here, under a condition"),)
-    yield facts.finding(RULE, facts.place(call), message, related=related)
+    place = facts.place(call)
+    open_ = Unconfirmed(place, RelatedRole.UNSTARTED)
+    yield facts.finding(RULE, place, message, related=related, severity=Severity.HINT, unconfirmed=open_)
 
 
 def _first_unguarded(facts: ModuleFacts, group: CallEvent) -> CallEvent | None:

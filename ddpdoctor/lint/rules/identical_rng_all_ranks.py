@@ -74,7 +74,7 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     known = all(s or seeds.configured(facts, call) for s, call in zip(sure, given, strict=True))
     if seeds.seeds_elsewhere(facts) or not known or any(map(seeds.asked_for, given)):
         return
-    draw = seeds.first_draw(facts)
+    draw = seeds.first_draw(facts, seeds.seeded(given))
     if given and draw is not None:
         message = (
             "every rank uses this seed, so all ranks draw the same augmentation or noise: "

@@ -6,7 +6,8 @@ LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file t
 works under torchrun, and not under the old launcher of torch 2. So is one that fills it, if the project's scripts and
 texts start their programs with torchrun, or the old launcher with `--use_env`, and never with the old launcher alone.
 It is an error where a shell script of the repository starts this very file with the old launcher, the file ends at
-options that it does not know, and no text of the repository asks for torch 1.
+options that it does not know, and no text of the repository asks for torch 1. Where one does, nothing is said: that
+torch passes the underscore.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun
@@ -80,6 +81,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             open_ = Unconfirmed(call.site)
         elif read:
             message = Conditional("unless only torchrun starts it: ", _UNKNOWN)
+        elif _starts_its_ranks(facts):
+            message = Conditional("if a launcher starts it, though it starts its ranks itself: ", _UNKNOWN)
         elif call.context.from_script and _one_process(facts):
             message = Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
         else:
@@ -90,6 +93,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
+
+
+def _starts_its_ranks(facts: ModuleFacts) -> bool:
+    """Whether the program starts processes, and tells each its number in place of the option."""
+    told = any(stored == "local_rank" for _, stored in facts.module.attribute_stores)
+    return told and facts.suggests(heuristics.STARTS_PROCESSES)
 
 
 def _one_process(facts: ModuleFacts) -> bool:

@@ -116,14 +116,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not local:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        severity = Severity.ERROR if found is EpochSet.NEVER and _trains(iteration) else Severity.WARNING
+        severity = Severity.ERROR if found is EpochSet.NEVER and loaders.trains(iteration.loop) else Severity.WARNING
         yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context, severity=severity)
-
-
-def _trains(iteration: Iteration) -> bool:
-    """Whether the loop over the loader itself goes back over what it gets."""
-    calls = (node for node in walk(iteration.loop.node) if isinstance(node, ast.Call))
-    return any(last_name(call.func) == "backward" for call in calls)
 
 
 def _sampler(iteration: Iteration) -> Made | None:

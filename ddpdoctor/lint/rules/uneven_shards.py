@@ -29,6 +29,7 @@ Or keep the rest and pad, use `DistributedSampler`, or wrap training in `with Jo
 No automatic fix.
 
 ## When it is wrong
+A loop that does not go back over its data gets a hint: data to evaluate on is chosen once, and often divides evenly.
 When the length is divisible for a reason that the code does not show. Not reported are: `DistributedSampler`, which
 pads; a slice with an upper bound, which may have been cut to size; and a loop with a `break`, which may end in time.
 
@@ -41,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag, union
@@ -71,8 +72,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             f"ranks get shards of different lengths here, and each iteration needs all of them in {ops[0].op}: "
             "ranks with longer shards wait at the end for ranks that have left"
         )
-        related = ((ops[0].site, f"{ops[0].op} in each iteration"),)
-        yield facts.finding(RULE, iteration.loop.site, message, related=related, context=iteration.context)
+        # data to evaluate on is chosen once, and most often divides evenly
+        trains = loaders.trains(iteration.loop)
+        yield facts.finding(
+            RULE,
+            iteration.loop.site,
+            Conditional("" if trains else "unless all shards of this data are equally long, ", message),
+            related=((ops[0].site, f"{ops[0].op} in each iteration"),),
+            severity=Severity.WARNING if trains else Severity.HINT,
+            context=iteration.context,
+        )
 
 
 def _sharded(facts: ModuleFacts, over: Value) -> bool:

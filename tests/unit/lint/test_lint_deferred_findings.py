@@ -103,6 +103,52 @@ if "LOCAL_RANK" not in os.environ:
 """
 
 
+CONDITIONAL = """
+import os
+import torch.distributed as dist
+
+if "WORLD_SIZE" in os.environ:
+    dist.init_process_group("gloo")
+train()
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("Run `python tools/train.py` on one GPU.", "warning"),
+        ("$ CUDA_VISIBLE_DEVICES=0 python3 tools/train.py --debug", "warning"),
+        ("$ torchrun --nproc_per_node 8 tools/train.py", "hint"),
+        ("$ python -m torch.distributed.launch tools/train.py", "hint"),
+        ("$ python tools/other.py", "hint"),
+        ("", "hint"),
+    ],
+)
+def test_a_group_under_a_condition_matters_where_something_starts_one_process(
+    text: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "tools/train.py": CONDITIONAL, "README.md": text}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD123"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where it is started without a launcher: ") == (severity == "hint")
+
+
+def test_where_torch_1_is_asked_for_its_launcher_passes_the_underscore(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "train.py": TAKES, "requirements.txt": "torch==1.13.1\n"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    shown = engine.lint(["."], Settings(frozenset({"DD146"}), hints=frozenset())).findings
+    every = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
+    assert (shown, [finding.severity.value for finding in every]) == ((), ["hint"])
+
+
 @pytest.mark.parametrize(
     ("scripts", "severity"),
     [
