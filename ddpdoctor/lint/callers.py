@@ -64,12 +64,12 @@ class Callers:
         self._left -= 1
         if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
             return False
+        if any(_chosen(made) for made, _ in self._made(function, above)):
+            return False  # other ranks have another object, which may do nothing
         if depth and name in _STARTS:
             self.starts.add(path)
             return True  # by this name it may be called anywhere
-        if name not in self._found:
-            self._found[name] = list(self._calls(name))
-        calls = self._found[name]
+        calls = self._called(name)
         if not calls:
             return False
         for around, other in calls:
@@ -82,6 +82,16 @@ class Callers:
             elif not self._reached(around.path, outer, other, {*seen, name}):
                 return False
         return True
+
+    def _made(self, method: _Function, above: _Above) -> list[tuple[_Call, _Above]]:
+        """Where objects with this method are made."""
+        owner = above.get(method)
+        return self._called(owner.name) if isinstance(owner, ast.ClassDef) and method.name != "__init__" else []
+
+    def _called(self, name: str) -> list[tuple[_Call, _Above]]:
+        if name not in self._found:
+            self._found[name] = list(self._calls(name))
+        return self._found[name]
 
     def _calls(self, name: str) -> Iterator[tuple[_Call, _Above]]:
         written = re.compile(rb"\b" + re.escape(name.encode()) + rb"\s*\(")

@@ -46,10 +46,12 @@ def test_nobody_chooses(text: str) -> None:
         "def fit():\n    assert rank == 0\n    make().keep(model)\n\nfit()\n",
         "def fit():\n    make().keep(model)\n\nif is_master():\n    fit()\n",
         "def keep(self):\n    keep()\n",
+        "if not is_main_process():\n    keeper = Nothing()\nelse:\n    keeper = Keeper()\nkeeper.keep(model)\n",
     ],
     ids=[
         "never called", "called by a function that nobody calls", "if", "and", "a choice", "with", "a decorator",
         "an exit before it", "an assertion before it", "the caller's caller", "by itself",
+        "another object on the others",
     ],
 )  # fmt: skip
 def test_somebody_may_choose_or_nobody_calls(text: str) -> None:
