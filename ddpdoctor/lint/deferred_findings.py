@@ -48,11 +48,17 @@ _SEVERAL = re.compile(
 _OF_A_JOB = re.compile(
     rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
 )
-#: files in which people write how their programs are started, those of them that are commands alone, and the most of
-#: them that are read
-_SCRIPTS = (".sh", ".slurm", ".sbatch", ".md", ".rst", ".txt", ".yml", ".yaml", ".toml", ".cfg")
-_COMMANDS = _SCRIPTS[:3]
+#: ends of the names of files that are commands alone, and of all in which people write how their programs are started
+#: and what they need; and the most of them that are read
+_COMMANDS = (".sh", ".slurm", ".sbatch")
+_SCRIPTS = (
+    *_COMMANDS,
+    *(".md", ".rst", ".txt"),
+    *("environment.yml", "environment.yaml", "pyproject.toml", "setup.cfg"),
+)
 MOST_SCRIPTS = 500
+#: bytes of one of them at most: what is larger is data
+LARGEST_SCRIPT = 500_000
 
 
 class Confirmation(NamedTuple):
@@ -88,7 +94,8 @@ class _Project:
         """The scripts and texts of the whole repository by path."""
         root = _root(self.top)
         found = itertools.islice(_files(root, _SCRIPTS), MOST_SCRIPTS) if root else ()
-        return {path: raw for path in found if (raw := read_file(path)) is not None}
+        read = ((path, read_file(path)) for path in found)
+        return {path: raw for path, raw in read if raw is not None and len(raw) <= LARGEST_SCRIPT}
 
     @cached_property
     def is_for_torch_1(self) -> bool:

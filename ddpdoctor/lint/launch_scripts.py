@@ -17,12 +17,15 @@ _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
-_EXPANDED = re.compile(rb"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|\$@")
+_EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
 _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
-#: a version of torch before 2 that is not only the oldest one
+#: a version of torch before 2 that is not only the oldest one that will do
 _TORCH_1 = re.compile(
-    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)1\.\d+(?![\d.]*\s*(?:\+|or\b|and\b))|\btorch\s*<\s*2", re.I
+    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)1\.\d+"
+    rb"(?![\d.]*\s*(?:\+|(?:or|and) (?:above|later|newer|higher|up)))"
+    rb"|\btorch\s*<\s*2",
+    re.IGNORECASE,
 )
 
 

@@ -1,0 +1,60 @@
+"""Commands of scripts and texts: which program they start, and how."""
+
+from __future__ import annotations
+
+import pytest
+
+from ddpdoctor.lint import launch_scripts
+
+OLD = "python -m torch.distributed.launch --nproc_per_node 8 "
+
+
+@pytest.mark.parametrize(
+    ("script", "started"),
+    [
+        (f"{OLD}tools/train.py --lr 1", [(1, "tools/train.py")]),
+        (f'set -e\n\n{OLD}\\\n  "$(dirname "$0")"/train.py \\\n  "$@"\n', [(3, "./train.py")]),
+        (f"{OLD}\\\n  train.py\n{OLD}eval.py\n", [(1, "train.py"), (3, "eval.py")]),
+        (f"{OLD}${{ROOT}}/train.py", [(1, "./train.py")]),
+        (f"{OLD}--use_env train.py", []),
+        (f"# {OLD}train.py", []),
+        (f"cd detection && {OLD}train.py", []),
+        (f"{OLD}-m tools.train | tee train.py", []),
+        ("torchrun train.py", []),
+        ("python " + "$(" * 200_000, []),
+    ],
+)  # fmt: skip
+def test_what_the_old_launcher_starts(script: str, started: list[tuple[int, str]]) -> None:
+    assert list(launch_scripts.started_by_old_launcher(script.encode())) == started
+
+
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        ("First:\n\n    $ CUDA_VISIBLE_DEVICES=0 python3.11 tools/demo.py --gpu 0\n", [(3, "tools/demo.py")]),
+        ("Or `python demo.py`.", [(1, "demo.py")]),
+        (f"{OLD}train.py\ntorchrun train.py\nmpirun -n 8 python train.py\naccelerate launch train.py", []),
+        ("python -m demo", []),
+        ("python " + "$(" * 200_000, []),
+    ],
+)
+def test_what_is_started_without_a_launcher(text: str, started: list[tuple[int, str]]) -> None:
+    assert list(launch_scripts.started_alone(text.encode())) == started
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("torch==1.13.1", True),
+        ("pytorch=1.7", True),
+        ("PyTorch 1.8.0 and CUDA 11", True),
+        ("torch<2", True),
+        ("torch>=1.7", False),
+        ("PyTorch 1.6+", False),
+        ("PyTorch 1.6 or later", False),
+        ("torch==2.1", False),
+        ("torchvision==0.8", False),
+    ],
+)
+def test_a_text_may_ask_for_an_older_torch(text: str, old: bool) -> None:
+    assert launch_scripts.is_for_torch_1(text.encode()) == old
