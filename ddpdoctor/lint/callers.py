@@ -62,10 +62,10 @@ class Callers:
     def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
         name, depth = _called_as(function, above), len(seen)
         self._left -= 1
-        if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__") or _chooses_in(function):
+        if self._left < 0 or depth > DEEPEST or name in seen or name.startswith("__"):
             return False
-        if any(_chosen(made) for made, _ in self._made(function, above)):
-            return False  # other ranks have another object, which may do nothing
+        if _chooses_in(function) or self._is_made_on_some(function, above):
+            return False
         if depth and name in _STARTS:
             self.starts.add(path)
             return True  # by this name it may be called anywhere
@@ -83,10 +83,12 @@ class Callers:
                 return False
         return True
 
-    def _made(self, method: _Function, above: _Above) -> list[tuple[_Call, _Above]]:
-        """Where objects with this method are made."""
+    def _is_made_on_some(self, method: _Function, above: _Above) -> bool:
+        """Whether some ranks may have another object than the one with this method, and it may do nothing."""
         owner = above.get(method)
-        return self._called(owner.name) if isinstance(owner, ast.ClassDef) and method.name != "__init__" else []
+        if not isinstance(owner, ast.ClassDef) or method.name == "__init__":
+            return False
+        return any(_chosen(made) for made, _ in self._called(owner.name))
 
     def _called(self, name: str) -> list[tuple[_Call, _Above]]:
         if name not in self._found:
