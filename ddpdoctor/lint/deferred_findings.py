@@ -134,7 +134,7 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
         shown = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
         if shown is not None:
-            notes = tuple(_told(note, shown) if asks(note) else note for note in finding.related)
+            notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
             message = finding.message.removeprefix(finding.condition)
             yield replace(finding, severity=shown.severity, message=message, condition="", related=notes)
 
@@ -145,18 +145,13 @@ def _told(note: Related, shown: Confirmation) -> Related:
 
 
 def settled(finding: Finding) -> Finding:
-    """The finding without the question whether it happens for certain, which nothing has answered."""
+    """The finding as it is told where nothing answers the question whether it happens for certain."""
     notes = tuple(note for note in finding.related if note.role is not RelatedRole.UNSTARTED)
     return finding if len(notes) == len(finding.related) else replace(finding, related=notes)
 
 
-def asks(note: Related) -> bool:
-    """Whether the note is a question to the other files."""
-    return note.role in _OPEN
-
-
 def unsure(finding: Finding) -> bool:
-    return any(map(asks, finding.related))
+    return any(note.role in _OPEN for note in finding.related)
 
 
 def _unreached(finding: Finding) -> bool:

@@ -98,7 +98,7 @@ def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     for result in results:
         more = {place: f for (file, place), f in sure.items() if file == result.path}
         # a hint that was confirmed is the same finding as a warning
-        rest = (deferred_findings.settled(f) for f in result.findings if in_order(f) not in more)
+        rest = (f for f in result.findings if in_order(f) not in more)
         found += sorted([*more.values(), *rest], key=in_order)
     return found
 
@@ -109,7 +109,7 @@ def _unproved(results: list[FileResult]) -> list[Finding]:
     if not open_:
         return []
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
-              if f.severity is not Severity.HINT for r in f.related if not deferred_findings.asks(r)}  # fmt: skip
+              if f.severity is not Severity.HINT for r in f.related}  # fmt: skip
     return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
 
 

@@ -154,7 +154,8 @@ class Linter:
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
         open_ = tuple(f for f in findings if deferred_findings.unsure(f))
         dropped = {f for f in open_ if not deferred_findings.stays(f)}
-        kept = sorted((f for f in findings if self._settings.shows(f) and f not in dropped), key=in_order)
+        shown = (f for f in findings if self._settings.shows(f) and f not in dropped)
+        kept = sorted(map(deferred_findings.settled, shown), key=in_order)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept))
         if not decoded.cells:

@@ -6,8 +6,8 @@ LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file t
 works under torchrun, and not under the old launcher of torch 2. So is one that fills it, if the project's scripts and
 texts start their programs with torchrun, or the old launcher with `--use_env`, and never with the old launcher alone.
 It is an error where a shell script of the repository starts this very file with the old launcher, the file ends at
-options that it does not know, and no text of the repository asks for torch 1. Where one does, nothing is said: that
-torch passes the underscore.
+options that it does not know, and no text of the repository asks for torch 1. Where one does it is a hint: that torch
+passes the underscore.
 
 ## Why it harms
 Since torch 2.0 the old launcher passes `--local-rank`, and the script ends with "unrecognized arguments". torchrun

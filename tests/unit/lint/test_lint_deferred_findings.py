@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.lint import engine
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import RelatedRole
 
@@ -217,3 +218,6 @@ def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file
     }  # fmt: skip
     assert found["test.py"].related == ()
     assert [(note.file, note.line) for note in found["train.py"].related] == [("run.sh", 2)]
+    # who lints one file alone, as editors do, asks nobody
+    (alone,) = Linter(Settings(frozenset({"DD146"}))).file("train.py", named=True).findings
+    assert (alone.severity.value, alone.related) == ("warning", ())
