@@ -89,7 +89,7 @@ class RecorderReader:
         first, last = (entries[0], entries[-1]) if entries else ({}, {})
         return RecorderDump(
             version=as_text(str(dump.get("version", ""))[:32]),
-            steps=steps,
+            steps=self._settled(steps),
             groups=tuple([self._group(group) for group in groups]),
             truncated=as_number(first.get("record_id", 0)) > 0,
             newest_ns=as_number(last.get("time_created_ns", 0)),
@@ -146,8 +146,7 @@ class RecorderReader:
                     seen.clear()
                 number = seen[key] = self._intern(_row(dict(zip(fields[1:], key[5], strict=True)), key))
             steps.append(number)
-        batches = any(self.rows[number][2] == "coalesced" for number in set(steps))
-        return self._settled(steps) if batches else steps
+        return steps
 
     def _intern(self, row: StepRow) -> int:
         number = self._numbers.get(row)
@@ -158,17 +157,25 @@ class RecorderReader:
 
     def _settled(self, steps: array[int]) -> array[int]:
         """Copy the state of a coalesced batch to its operations: only the batch's entry, which follows them, records
-        it."""
+        it. That of a batch of messages is left out: it has the number of a collective (torch 2.11), and is none."""
+        if not any(self.rows[number][2] == "coalesced" for number in set(steps)):
+            return steps
         ends: dict[tuple[Any, ...], tuple[bool, bool]] = {}
-        settled = array("I", steps)
+        settled = array("I")
+        messages: tuple[bool, bool] | None = None
         for place in range(len(steps) - 1, -1, -1):
-            row = self.rows[steps[place]]
+            row, before = self.rows[steps[place]], self.rows[steps[place - 1]] if place else None
             batch = (row[0], row[9], row[1])
+            if row[2] == "coalesced" and before is not None and before[9]:
+                messages = (row[7], row[8])
+                continue
+            messages = messages if row[9] else None
             if row[2] == "coalesced":
                 ends[batch] = (row[7], row[8])
-            elif not row[7] and batch in ends:
-                settled[place] = self._intern((*row[:7], *ends[batch], *row[9:]))
-        return settled
+            state = messages or ends.get(batch)
+            own = row[2] == "coalesced" or row[7] or state is None
+            settled.append(steps[place] if own or state is None else self._intern((*row[:7], *state, *row[9:])))
+        return settled[::-1]
 
     def _own_rank(self, steps: array[int], groups: list[_Named], entries: list[Any]) -> int | None:
         """The rank itself: a send names its source and a recv its target, as indices into the group."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,14 @@ from typing import Any
 from ddpdoctor.model import json_text
 from ddpdoctor.model.collectives import Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Gap, Source
-from ddpdoctor.model.ranks import Worker
+from ddpdoctor.model.ranks import Rank, Worker
 from ddpdoctor.probe.redact import plain
 
 #: seconds; a full ring of 2000 entries takes 23 ms and 0.94 MB (torch 2.13)
 DEADLINE = 2.0
 MOST_BYTES = 64 << 20
+_RANKS = re.compile(r"\d{1,9}")
+_MESSAGE = re.compile(r"(?:send|recv) \d{1,9}(?:->|<-)(\d{1,9})")
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -39,7 +42,7 @@ def fetch(worker: Worker, path: Path, *, deadline: float = DEADLINE) -> bytes | 
     and there is no such endpoint. NCCL's are at `dump_nccl_trace_json`, which a torch without NCCL does not have, and
     for the backend that torch 2.15 made its default at `fr_trace_json` with that backend's name; an older torch answers
     the latter with gloo's operations again. (torch 2.4 to 2.15: read in Handlers.cpp and ProcessGroupNCCL.cpp; measured
-    by benchmarks/compat.py, not yet with NCCL on hardware.)
+    by benchmarks/compat.py; torch 2.11 with NCCL 2.31 on an H200.)
     """
     if not path.exists():
         return _gap(worker, "the recorder's socket does not exist")
@@ -117,27 +120,68 @@ def parse(data: bytes) -> Recorder:
     entries = loaded.get("entries", []) if isinstance(loaded, dict) else None
     if not isinstance(entries, list):
         raise ValueError("not a flight recorder dump")
+    members = _members(loaded.get("pg_config"))
     try:
-        read = [_entry(e) for e in entries if isinstance(e, dict) and not e.get("is_p2p")]
+        read = [_entry(e, members) for e in _settled([e for e in entries if isinstance(e, dict)])]
     except OverflowError:  # `1e999` is infinity
         raise ValueError("not a flight recorder dump: an infinite number") from None
     return Recorder(version=str(loaded.get("version", "")), entries=tuple(read))
 
 
-def _entry(entry: dict[str, Any]) -> RecorderEntry:
+def _settled(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The operations with the state of the batch of messages that they were issued in.
+
+    NCCL records each message of a batch as scheduled for ever, and after them one entry `coalesced` with the batch's
+    state, which counts as no message of its own (torch 2.11, seen on NCCL 2.31; `is_p2p` is false there).
+    """
+    found: list[dict[str, Any]] = []
+    batch: dict[str, Any] | None = None
+    for place in reversed(range(len(entries))):
+        entry, after_message = entries[place], place > 0 and entries[place - 1].get("is_p2p")
+        if after_message and str(entry.get("profiling_name", "")).endswith(":coalesced"):
+            batch = entry
+        elif not entry.get("is_p2p"):
+            batch = None
+            found.append(entry)
+        else:
+            state = batch or entry
+            found.append({**entry, "state": state.get("state"), "retired": state.get("retired")})
+    return found[::-1]
+
+
+def _members(config: object) -> dict[str, tuple[Rank, ...]]:
+    """The global ranks of each group that the dump describes: `"ranks": "[0, 1]"`."""
+    found: dict[str, tuple[Rank, ...]] = {}
+    for name, group in config.items() if isinstance(config, dict) else ():
+        numbers = _RANKS.findall(str(group.get("ranks", ""))) if isinstance(group, dict) else []
+        found[str(name)] = tuple(Rank(int(number)) for number in numbers)
+    return found
+
+
+def _peer(op: str, members: tuple[Rank, ...]) -> Rank | None:
+    """The peer of `send 0->1` or `recv 1<-0`, whose numbers are places in the group."""
+    message = _MESSAGE.fullmatch(op)
+    place = int(message.group(1)) if message else len(members)
+    return members[place] if place < len(members) else None
+
+
+def _entry(entry: dict[str, Any], members: dict[str, tuple[Rank, ...]]) -> RecorderEntry:
     backend, _, op = plain(str(entry.get("profiling_name", ""))).rpartition(":")
     sizes = entry.get("input_sizes") or []
     state = str(entry.get("state", ""))
+    p2p = bool(entry.get("is_p2p"))
     return RecorderEntry(
-        seq=int(entry.get("collective_seq_id", -1)),
-        op=op,
+        seq=int(entry.get("p2p_seq_id" if p2p else "collective_seq_id", -1)),
+        op=op.partition(" ")[0] if p2p else op,
         backend=backend,
         group=_group_of(entry),
         input_sizes=tuple(tuple(int(extent) for extent in shape) for shape in sizes),
         input_dtypes=tuple(str(kind) for kind in entry.get("input_dtypes") or []),
         created_ns=int(entry.get("time_created_ns", 0)),
         state=state,
-        retired=bool(entry.get("retired", state == "completed")),
+        retired=state == "completed" if entry.get("retired") is None else bool(entry["retired"]),
+        p2p=p2p,
+        peer=_peer(op, members.get(_group_of(entry), ())) if p2p else None,
     )
 
 

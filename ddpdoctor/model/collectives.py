@@ -90,6 +90,11 @@ class Recorder:
         """Collectives that were issued and are not finished, oldest first."""
         return tuple(e for e in self.entries if not e.retired and e.state != "completed" and not e.p2p)
 
+    def unanswered(self) -> tuple[RecorderEntry, ...]:
+        """The oldest sends and receives that were issued together and are not finished."""
+        found = [e for e in self.entries if not e.retired and e.state != "completed" and e.p2p]
+        return tuple(e for e in found if (e.group, e.seq) == (found[0].group, found[0].seq))
+
     def last(self, group: str) -> RecorderEntry | None:
         """The newest collective of a group: the rank's frontier in it."""
         return next((e for e in reversed(self.entries) if e.group == group and not e.p2p), None)

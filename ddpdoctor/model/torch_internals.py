@@ -46,6 +46,8 @@ class Meaning(Enum):
     COMPILES = "compiles"
     #: writes files that tensors are stored in
     SAVES = "writes tensors to a file"
+    #: destroys communicators; NCCL's wait for the other ranks of the node
+    DESTROYS = "destroys a process group"
     #: waits for a lock file
     LOCKS = "waits for a lock file"
 
@@ -116,6 +118,7 @@ ROWS: tuple[Internal, ...] = (
     Internal(Meaning.COMPILES, "utils/cpp_extension.py"),
     Internal(Meaning.SAVES, "serialization.py"),
     Internal(Meaning.SAVES, "distributed/checkpoint/"),
+    *_each(Meaning.DESTROYS, "distributed/distributed_c10d.py", "destroy_process_group"),
     Internal(Meaning.LOCKS, "utils/file_baton.py"),
 )
 

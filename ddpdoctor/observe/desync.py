@@ -145,7 +145,11 @@ def agree(recorders: Mapping[Rank, Recorder], group: str, members: RankSet) -> b
     if any(rank not in recorders for rank in members):
         return False
     rows = [
-        {entry.seq: (entry.op, entry.numel) for entry in recorders[rank].entries if entry.group == group}
+        {
+            entry.seq: (entry.op, entry.numel)
+            for entry in recorders[rank].entries
+            if entry.group == group and not entry.p2p
+        }
         for rank in members
     ]
     common = sorted(set.intersection(*(set(row) for row in rows)))

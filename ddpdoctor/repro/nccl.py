@@ -15,10 +15,17 @@ SHARING = (2, 30)
 #: seconds that importing torch may take
 _LONGEST = 120.0
 _ASK = """
-import json, torch
+import ctypes, json, torch
 has = torch.distributed.is_available() and torch.distributed.is_nccl_available()
 version = torch.cuda.nccl.version() if has else ()
 version = version if isinstance(version, tuple) else ()
+try:
+    # torch tells what it was built with (seen with 2.11); what is loaded may be newer
+    number = ctypes.c_int()
+    ctypes.CDLL("libnccl.so.2").ncclGetVersion(ctypes.byref(number))
+    version = (number.value // 10000, number.value // 100 % 100, number.value % 100) if version else ()
+except (OSError, AttributeError):
+    pass
 # a fourth part is a suffix, which is text
 print(json.dumps([torch.cuda.device_count(), list(version[:3])]))
 """

@@ -396,6 +396,15 @@ def call_count(case: Case, text: str, who: str, op: str, at: str) -> str:
     return ""
 
 
+def last_number(case: Case, text: str, who: str) -> str:
+    """The number of the newest collective that the ranks' recorders hold, of one of their groups."""
+    for rank in members(who):
+        newest = {entry.group: entry.seq for entry in case.witness.entries(rank) if not entry.p2p}
+        if int(text) not in newest.values():
+            return f"rank {rank}: the last are {newest}, not {text}"
+    return ""
+
+
 def _number(name: str) -> int:
     return int(signal.Signals[name]) if name in signal.Signals.__members__ else int(name.removeprefix("signal "))
 
@@ -650,6 +659,7 @@ TYPES: Mapping[str, Type] = {
     "backwards": Type(_INT, _counted(lambda c: c.backward_entered)),
     "left": Type(_INT, _counted(lambda c: c.backward_left)),
     "calls": Type(_INT, call_count),
+    "last_number": Type(_INT, last_number),
     "status": Type(r"-?\d+", status),
     "ended_by": Type(r"SIG\w+|signal \d+", ended_by),
     "told": Type(r"SIG\w+|signal \d+", told),

@@ -7,10 +7,14 @@ collective that its GPU has not finished.
 
 from __future__ import annotations
 
+from ddpdoctor.diagnose.digest import frames
 from ddpdoctor.model.collectives import RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.observed import Observed
 from ddpdoctor.model.ranks import Group, RankSet
+from ddpdoctor.model.torch_internals import Meaning, shows
+
+_NCCL = "nccl"
 
 
 def unfinished(rank: RankEvidence) -> RecorderEntry | None:
@@ -19,12 +23,50 @@ def unfinished(rank: RankEvidence) -> RecorderEntry | None:
     Only for a rank that has a page and is in none of the waits that its page and stack show. A rank that is delayed by
     something of its own has no such collective: those it has launched finish as soon as the others reach them.
     """
+    return next((entry for entry in _on_device(rank) if not entry.p2p), None)
+
+
+def unanswered(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
+    """The messages in which the GPU of a blocked rank is, issued together; empty where it is in a collective or in
+    nothing. With NCCL a send, too, returns before it is taken."""
+    entries = _on_device(rank)
+    return tuple(entries) if entries and entries[0].p2p else ()
+
+
+def _on_device(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
+    """The oldest unfinished operations on the GPU of a rank that stands."""
+    if rank.recorder is None or not _stands(rank):
+        return ()
+    found = [entry for entry in (*rank.recorder.outstanding(), *rank.recorder.unanswered()) if _NCCL in entry.backend]
+    first = min(found, key=lambda entry: entry.created_ns, default=None)
+    return tuple(entry for entry in found if entry is first or (entry.p2p and first is not None and first.p2p))
+
+
+def _stands(rank: RankEvidence) -> bool:
     motion = rank.motion
-    if rank.recorder is None or rank.exit is not None or motion is None:
-        return None
-    if motion.page_moved is not Observed.NO or motion.lines_moved is Observed.YES:
-        return None
-    return next((entry for entry in rank.recorder.outstanding() if "nccl" in entry.backend), None)
+    if rank.exit is not None or motion is None:
+        return False
+    return motion.page_moved is Observed.NO and motion.lines_moved is not Observed.YES
+
+
+def destroys_communicators(rank: RankEvidence) -> bool:
+    """Whether the rank is destroying NCCL's communicators, for which it keeps a core busy until all other ranks of the
+    node do so ("an intra-node collective call": NCCL's user guide on ncclCommDestroy; seen on NCCL 2.31)."""
+    main = frames.main_thread(rank)
+    motion = rank.motion
+    if main is None or not main.frames or motion is None or rank.exit is not None:
+        return False
+    if motion.page_moved is Observed.YES or motion.lines_moved is Observed.YES:
+        return False
+    top = main.frames[0]
+    return shows(top.file, top.function, Meaning.DESTROYS) and _uses_nccl(rank)
+
+
+def _uses_nccl(rank: RankEvidence) -> bool:
+    if rank.page is not None and _NCCL in rank.page.backend:
+        return True
+    threads = rank.process.threads if rank.process else ()
+    return any(_NCCL in thread.name for thread in threads)
 
 
 def held_elsewhere(evidence: Evidence, group: Group, entry: RecorderEntry) -> RankSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -389,6 +390,14 @@ def cut_off_data_worker(failure: Failure) -> bool:
     return loader and "/multiprocessing/" in raised.frames[0].file
 
 
+def raised_by_join(failure: Failure) -> bool:
+    """Whether torch's own code raised it where a block under Join ends, in which a rank without data takes part in the
+    collectives of the others: they did not make those that it expects."""
+    raised = failure.raised
+    inner = itertools.takewhile(lambda frame: frames.is_torch(frame.file), raised.frames) if raised else ()
+    return frames.are_in(inner, torch_internals.Meaning.JOINS)
+
+
 class FailureKind(Enum):
     """What a failure says about its own cause."""
 
@@ -398,6 +407,7 @@ class FailureKind(Enum):
     LOST_PEER = "lost a peer"
     MODEL_DIFFERS = "model differs"
     LOST_DATA_WORKER = "lost a data worker"
+    RAISED_BY_JOIN = "raised by Join"
     #: as gloo ends a rank whose operations do not match
     ABORTED = "aborted"
     OTHER = "other"
@@ -412,4 +422,6 @@ def kind_of(failure: Failure) -> FailureKind:
         return FailureKind.MODEL_DIFFERS
     if lost_data_worker(failure):
         return FailureKind.LOST_DATA_WORKER
+    if raised_by_join(failure):
+        return FailureKind.RAISED_BY_JOIN
     return FailureKind.ABORTED if failure.amid_mismatch else FailureKind.OTHER

@@ -84,6 +84,7 @@ _CAPS_OF_DEATHS = {
     FailureKind.LOST_PEER: Confidence.POSSIBLE,
     FailureKind.MODEL_DIFFERS: Confidence.LIKELY,
     FailureKind.LOST_DATA_WORKER: Confidence.LIKELY,
+    FailureKind.RAISED_BY_JOIN: Confidence.POSSIBLE,
 }
 
 

@@ -77,14 +77,64 @@ def find_waits(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
     main = frames.main_thread(rank)
     if main and main.os_id not in seen:
         waits.extend(_wait_in_stack(positions, rank, main))
-    if not waits and rank.page is not None and (entry := device_waits.unfinished(rank)):
-        waits.append(_wait_of_device(positions, rank, main, entry))
+    if not waits and rank.page is not None:
+        waits.extend(_waits_of_device(positions, rank, main))
+    if not waits and main and device_waits.destroys_communicators(rank):
+        waits.append(_wait_in_destruction(positions.evidence, rank, main))
     return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(positions, rank))
 
 
-def _wait_of_device(positions: Positions, rank: RankEvidence, main: Thread | None, entry: RecorderEntry) -> Wait:
+def _waits_of_device(positions: Positions, rank: RankEvidence, main: Thread | None) -> Iterable[Wait]:
     """The wait of a rank whose process is blocked on a result that its GPU has not finished."""
     site = frames.innermost_user_frame(main.frames) if main else None
+    if messages := device_waits.unanswered(rank):
+        yield _wait_for_message(rank, site, messages)
+    elif entry := device_waits.unfinished(rank):
+        yield _wait_of_device(positions, rank, site, entry)
+
+
+def _wait_for_message(rank: RankEvidence, site: Site | None, messages: tuple[RecorderEntry, ...]) -> Wait:
+    """Of several messages that were issued together it is not known which one is late."""
+    first = messages[0]
+    kind = Kind.RECV if first.op == "recv" else Kind.SEND
+    peers = RankSet.of(message.peer for message in messages if message.peer is not None)
+    one = len(peers) == 1 and all(message.peer is not None for message in messages)
+    return Wait(
+        rank.rank,
+        rank.thread,
+        first.op,
+        kind,
+        site,
+        None,
+        peer=first.peer if one else None,
+        needs=peers if one else _NOBODY,
+        any_of=_NOBODY if one else peers,
+        doubt=Doubt.DEVICE_QUEUE,
+    )
+
+
+def _wait_in_destruction(evidence: Evidence, rank: RankEvidence, main: Thread) -> Wait:
+    """The wait of a rank that destroys NCCL's communicators for the ranks that do not."""
+    others = [
+        seen.rank
+        for seen in evidence.ranks
+        if seen.rank != rank.rank and seen.exit is None and not device_waits.destroys_communicators(seen)
+    ]
+    site = frames.innermost_user_frame(main.frames)
+    return Wait(
+        rank.rank,
+        main.os_id,
+        "destroy_process_group",
+        Kind.ALL,
+        site,
+        None,
+        needs=RankSet.of(others),
+        doubt=Doubt.NOT_GLOO,
+    )
+
+
+def _wait_of_device(positions: Positions, rank: RankEvidence, site: Site | None, entry: RecorderEntry) -> Wait:
+    """The wait for a collective."""
     wait = _entry_wait(positions, rank, _Blocked(rank.thread, site, None, Doubt.DEVICE_QUEUE), entry)
     if wait.group is None or wait.kind is not Kind.ALL:
         return wait

@@ -105,17 +105,17 @@ def _ends_in_earlier_epoch(facts: Facts, loop: Site, short: RankSet, long: RankS
     few, many = ([_epochs(facts, rank, loop) for rank in side] for side in (short, long))
     if not all(few) or not all(many):
         return False
-    first = min(len(epochs or ()) for epochs in (*few, *many)) - 1
-    ended, longest = [e[first] for e in few if e], [e[first] for e in many if e]
-    before = {tuple(epochs[:first]) for epochs in (*few, *many) if epochs}
-    return len(before) == 1 and max(ended) < min(longest) and all(len(e or ()) > first + 1 for e in few)
+    rounds = list(zip(*few, *many, strict=False))
+    first = next((n for n, each in enumerate(rounds) if len(set(each)) > 1), len(rounds) - 1)
+    ended, longest = rounds[first][: len(few)], rounds[first][len(few) :]
+    return max(ended) < min(longest) and all(len(epochs) > first + 1 for epochs in few)
 
 
-def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int] | None:
-    """Batches per epoch, the unfinished last one included; None if the history has lost some."""
+def _epochs(facts: Facts, rank: Rank, loop: Site) -> list[int]:
+    """Batches per epoch, the unfinished last one included; none if the history has lost some."""
     history = facts.histories.get(rank)
     if history is None or history.truncated:
-        return None
+        return []
     found = [0]
     for step in history.steps:
         if step.site == loop and step.kind is EventKind.NEXT:
@@ -207,5 +207,14 @@ def _again(facts: Facts, forward: HistoryStep, ranks: RankSet) -> bool:
 
 
 def _as_many_batches(facts: Facts, divergence: Divergence) -> bool:
-    counters = [facts.counters(rank) for rank in (*divergence.odd, *divergence.reference)]
-    return all(counters) and len({c.delivered for c in counters if c}) == 1
+    """Whether all ranks had fetched equally many batches where they parted. With NCCL one side may be a round further
+    by now."""
+    diff = divergence.diff
+    since = [(divergence.odd, diff.left), (divergence.reference, diff.right)]
+    given = [
+        counters.delivered - sum(step.kind is EventKind.NEXT for step in steps)
+        for side, steps in since
+        for rank in side
+        if (counters := facts.counters(rank))
+    ]
+    return len(given) == len(divergence.odd) + len(divergence.reference) and len(set(given)) == 1

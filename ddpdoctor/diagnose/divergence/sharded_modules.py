@@ -165,9 +165,14 @@ def module_call(facts: Facts, divergence: Divergence) -> ModuleCall | None:
 
 
 def _shards(facts: Facts) -> bool:
-    """Whether some rank is in the code that shards models."""
+    """Whether some rank is in the code that shards models, or the job's source imports it: where calls return before
+    the device is done (NCCL), all ranks may stand in lines of their own."""
     seen = [main for rank in facts.evidence.ranks if (main := frames.main_thread(rank))]
-    return any(is_sharding(frame.file) for main in seen for frame in main.frames)
+    if any(is_sharding(frame.file) for main in seen for frame in main.frames):
+        return True
+    own = (facts.program.module(file) for file in facts.program if not facts.is_library(file))
+    named = (name for module in own if module is not None for name in module.imports.values())
+    return any(is_sharding(f"/{name.replace('.', '/')}/") for name in named)
 
 
 def is_sharding(file: str) -> bool:

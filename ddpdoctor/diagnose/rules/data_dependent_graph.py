@@ -35,7 +35,12 @@ from ddpdoctor.diagnose.codes import DATA_DEPENDENT_GRAPH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence.backward_calls import SmallerGraph, smaller_graph
+from ddpdoctor.diagnose.divergence.backward_calls import (
+    FewerReductions,
+    SmallerGraph,
+    fewer_reductions,
+    smaller_graph,
+)
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.missing_gradients import MissingGradient, missing_gradient
@@ -46,6 +51,11 @@ from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import Counters, EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.stacks import Site
+
+_FIX = (
+    "Keep every parameter in the graph of every step (add `0 * p.sum()` for unused ones), or wrap the model with "
+    "find_unused_parameters=True."
+)
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -60,6 +70,8 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     returned = [rank for rank in facts.waiting if rank not in inside and _returned(facts, rank, inside)]
     if inside and returned:
         yield _diagnosis(facts, RankSet.of(returned), RankSet.of(inside))
+    elif not inside and (counted := fewer_reductions(facts)):
+        yield _by_numbers(facts, counted)
 
 
 def _in_backward(facts: Facts, rank: Rank) -> bool:
@@ -144,15 +156,40 @@ def _diagnosis(facts: Facts, culprits: RankSet, inside: RankSet) -> Diagnosis:
             f"in {wording.waiting(facts, culprits)}; {others} {wording.verb(inside, 'waits', 'wait')} in "
             f"{wording.waiting(facts, inside)}."
         ),
-        fix=(
-            "Keep every parameter in the graph of every step (add `0 * p.sum()` for unused ones), or wrap the model "
-            "with find_unused_parameters=True."
-        ),
+        fix=_FIX,
         locations=(
             *((facts.location(culprits, site),) if site else ()),
             *facts.locations_of((*inside, *culprits)),
         ),
         evidence=tuple(line for rank in (*culprits, *inside) for line in _evidence(facts, rank)),
+    )
+
+
+def _by_numbers(facts: Facts, found: FewerReductions) -> Diagnosis:
+    """All have left their backwards, as with NCCL, where these do not wait: the numbers of the operations tell."""
+    site = _last_backward(facts, found.fewer.members[0])
+    who, others = wording.ranks(found.fewer), wording.ranks(found.more)
+    return diagnosis(
+        DATA_DEPENDENT_GRAPH,
+        facts.waiting,
+        confidence=Confidence.LIKELY,
+        culprits=found.fewer,
+        summary=(
+            f"{who}'s backwards{f' at {wording.place(site)}' if site else ''} reduced less than those of {others}"
+        ),
+        why=(
+            f"All ranks did the same, up to {wording.step(found.last)}, which is collective {found.number} on {who} "
+            f"and {found.expected} on {others}: a part of the model got no gradient on {who}, so DDP did not reduce "
+            f"that bucket there. {who.capitalize()} {wording.verb(found.fewer, 'is', 'are')} in "
+            f"{wording.waiting(facts, found.fewer)}; {others} {wording.verb(found.more, 'waits', 'wait')} in "
+            f"{wording.waiting(facts, found.more)}."
+        ),
+        fix=_FIX,
+        locations=(
+            *((facts.location(found.fewer, site),) if site else ()),
+            *facts.locations_of((*found.more, *found.fewer)),
+        ),
+        evidence=tuple(line for rank in (*found.fewer, *found.more) for line in _evidence(facts, rank)),
     )
 
 

@@ -115,13 +115,31 @@ def test_what_is_no_dump(data: bytes) -> None:
         flight_recorder.parse(data)
 
 
-def test_point_to_point_entries_have_no_place_in_the_sequence() -> None:
-    data = b"""{"version": "2.10", "entries": [
-        {"profiling_name": "nccl:send 0->1", "is_p2p": true, "collective_seq_id": 4},
-        {"profiling_name": "nccl:all_reduce", "collective_seq_id": 5, "process_group": ["0", "default_pg"],
-         "state": "started", "input_sizes": [[2]], "input_dtypes": ["Float"], "retired": false}]}"""
-    (entry,) = flight_recorder.parse(data).entries
-    assert (entry.seq, entry.op, entry.group, entry.state, entry.retired) == (5, "all_reduce", "0", "started", False)
+def test_messages_have_a_sequence_of_their_own_and_the_state_of_their_batch() -> None:
+    """As NCCL 2.31 under torch 2.11 writes them: a message stays scheduled, the entry after its batch has the state."""
+    rows = [
+        ("nccl:send 0->1", True, 0, 6, "scheduled", False),
+        ("nccl:recv 0<-2", True, 0, 6, "scheduled", False),
+        ("nccl:coalesced", False, 0, 6, "completed", True),
+        ("nccl:all_reduce", False, 5, 6, "started", False),
+        ("nccl:recv 0<-1", True, 5, 7, "scheduled", False),
+        ("nccl:coalesced", False, 5, 7, "scheduled", False),
+        ("nccl:recv 0<-2", True, 5, 8, "scheduled", False),
+    ]
+    names = ("profiling_name", "is_p2p", "collective_seq_id", "p2p_seq_id", "state", "retired")
+    entries = [{**dict(zip(names, row, strict=True)), "process_group": ["3", ""]} for row in rows]
+    config = {"3": {"name": "3", "desc": "", "ranks": "[4, 8, 9]"}}
+    read = flight_recorder.parse(json.dumps({"version": "2.10", "entries": entries, "pg_config": config}).encode())
+    found = [(one.op, one.p2p, one.seq, one.peer, one.retired) for one in read.entries]
+    assert found == [
+        ("send", True, 6, 8, True),
+        ("recv", True, 6, 9, True),
+        ("all_reduce", False, 5, None, False),
+        ("recv", True, 7, 8, False),
+        ("recv", True, 8, 9, False),
+    ]
+    assert [one.op for one in read.outstanding()] == ["all_reduce"]
+    assert [(one.op, one.seq) for one in read.unanswered()] == [("recv", 7)]
 
 
 def _dump(*entries: tuple[str, str, int]) -> bytes:
