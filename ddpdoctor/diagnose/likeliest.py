@@ -47,7 +47,7 @@ def _likeliest(facts: Facts, first: Diagnosis) -> Rule | None:
     """None where nobody is to blame, ranks were not seen, or the places tell nothing."""
     if not first.culprits or facts.evidence.unseen():
         return None
-    if all(facts.state(rank).activity is Activity.STILL for rank in first.culprits):
+    if not first.culprits - facts.doing(Activity.STILL):
         return codes.TEARDOWN_HANG if all(_at_exit(facts, rank) for rank in first.culprits) else None
     if not all(facts.wait(rank) for rank in first.culprits):
         return None

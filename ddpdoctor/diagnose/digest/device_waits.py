@@ -17,6 +17,10 @@ from ddpdoctor.model.torch_internals import Meaning, shows
 _NCCL = "nccl"
 
 
+def is_on_device(entry: RecorderEntry) -> bool:
+    return _NCCL in entry.backend
+
+
 def unfinished(rank: RankEvidence) -> RecorderEntry | None:
     """The collective in which the GPU of a blocked rank is; None if there is none or the rank makes progress.
 
@@ -37,7 +41,7 @@ def _on_device(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
     """The oldest unfinished operations on the GPU of a rank that stands."""
     if rank.recorder is None or not _stands(rank):
         return ()
-    found = [entry for entry in (*rank.recorder.outstanding(), *rank.recorder.unanswered()) if _NCCL in entry.backend]
+    found = [*filter(is_on_device, (*rank.recorder.outstanding(), *rank.recorder.unanswered()))]
     first = min(found, key=lambda entry: entry.created_ns, default=None)
     return tuple(entry for entry in found if entry is first or (entry.p2p and first is not None and first.p2p))
 
@@ -54,9 +58,9 @@ def destroys_communicators(rank: RankEvidence) -> bool:
     node do so ("an intra-node collective call": NCCL's user guide on ncclCommDestroy; seen on NCCL 2.31)."""
     main = frames.main_thread(rank)
     motion = rank.motion
-    if main is None or not main.frames or motion is None or rank.exit is not None:
+    if main is None or not main.frames or rank.exit is not None:
         return False
-    if motion.page_moved is Observed.YES or motion.lines_moved is Observed.YES:
+    if motion is not None and Observed.YES in (motion.page_moved, motion.lines_moved):
         return False
     top = main.frames[0]
     return shows(top.file, top.function, Meaning.DESTROYS) and _uses_nccl(rank)
@@ -64,6 +68,8 @@ def destroys_communicators(rank: RankEvidence) -> bool:
 
 def _uses_nccl(rank: RankEvidence) -> bool:
     if rank.page is not None and _NCCL in rank.page.backend:
+        return True
+    if rank.recorder is not None and any(map(is_on_device, rank.recorder.entries)):
         return True
     threads = rank.process.threads if rank.process else ()
     return any(_NCCL in thread.name for thread in threads)

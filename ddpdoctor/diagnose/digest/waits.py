@@ -81,7 +81,7 @@ def find_waits(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
         waits.extend(_waits_of_device(positions, rank, main))
     if not waits and main and device_waits.destroys_communicators(rank):
         waits.append(_wait_in_destruction(positions.evidence, rank, main))
-    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(positions, rank))
+    return tuple(waits or _waits_in_log(rank) or _waits_in_recorder(positions, rank, main))
 
 
 def _waits_of_device(positions: Positions, rank: RankEvidence, main: Thread | None) -> Iterable[Wait]:
@@ -141,19 +141,25 @@ def _wait_of_device(positions: Positions, rank: RankEvidence, site: Site | None,
     return replace(wait, needs=wait.needs | device_waits.held_elsewhere(positions.evidence, wait.group, entry))
 
 
-def _waits_in_recorder(positions: Positions, rank: RankEvidence) -> tuple[Wait, ...]:
-    """The wait of a rank of which only a recorder dump is left: its oldest unfinished operation."""
-    if rank.page is not None or rank.stacks is not None or rank.raised is not None or rank.recorder is None:
+def _waits_in_recorder(positions: Positions, rank: RankEvidence, main: Thread | None) -> tuple[Wait, ...]:
+    """The wait of a rank without a page in its oldest unfinished operation: only a recorder dump is left of it, or its
+    GPU is in that operation wherever its process stands."""
+    if rank.page is not None or rank.raised is not None or rank.recorder is None or _moves_lines(rank):
         return ()
     entry = next((e for e in rank.recorder.entries if not e.retired and e.state != "completed"), None)
-    if entry is None:
+    if entry is None or not (rank.stacks is None or device_waits.is_on_device(entry)):
         return ()
     doubt = Doubt.RECORDER_ONLY
+    site = (frames.innermost_user_frame(main.frames) if main else None) or entry.site
     if not entry.p2p:
-        return (_entry_wait(positions, rank, _Blocked(rank.thread, entry.site, None, doubt), entry),)
+        return (_entry_wait(positions, rank, _Blocked(rank.thread, site, None, doubt), entry),)
     kind = Kind.RECV if entry.op == "recv" else Kind.SEND
     needs = RankSet.of([] if entry.peer is None else [entry.peer])
-    return (Wait(rank.rank, rank.thread, entry.op, kind, entry.site, None, peer=entry.peer, needs=needs, doubt=doubt),)
+    return (Wait(rank.rank, rank.thread, entry.op, kind, site, None, peer=entry.peer, needs=needs, doubt=doubt),)
+
+
+def _moves_lines(rank: RankEvidence) -> bool:
+    return rank.motion is not None and rank.motion.lines_moved is Observed.YES
 
 
 def _waits_in_log(rank: RankEvidence) -> tuple[Wait, ...]:
