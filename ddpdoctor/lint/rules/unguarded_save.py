@@ -8,6 +8,9 @@ rank shows it, or another file that it leaves to some ranks, or its callers else
 under a condition that may be on the rank. Where nothing shows it, the finding is a hint. A condition on the rank that
 lets several ranks through is found as well.
 
+A file that is not written in a loop which trains is a hint, too: in most programs all ranks write the same then, and
+nobody reads it at that time.
+
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
 half written. A tracker gets one run per rank.
@@ -95,13 +98,23 @@ _IDLE = ""
 _SAMPLE = "unless the ranks go through different data here, "
 #: a rank that reads what another one is just writing gets a part of it, or nothing
 _SETTINGS = "if a rank reads these settings before all have written them, "
+#: most programs write the same text on all ranks, and nobody reads it while they run
+_RESULT = "if what the ranks write differs, or is read or kept half written, "
 
 
 def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) -> str | None:
     """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
     if paths.of_sample(call, node):
         return _SAMPLE
-    return _SETTINGS if file_contents.of_settings(facts, call) else None
+    if file_contents.of_settings(facts, call):
+        return _SETTINGS
+    return None if _while_training(facts, call) else _RESULT
+
+
+def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a loop around the call goes backward as well: a checkpoint, from which the job is resumed."""
+    trained = {loop.node for event in facts.methods("backward") for loop in event.context.loops}
+    return any(loop.node in trained for loop in call.context.loops)
 
 
 def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:

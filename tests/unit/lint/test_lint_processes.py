@@ -63,13 +63,15 @@ def test_a_script_matters_that_starts_a_file_that_does(tmp_path: Path) -> None:
 def test_a_script_that_trains_through_its_package_is_linted(tmp_path: Path) -> None:
     (tmp_path / "parts.py").write_text(
         "import torch\nimport torch.distributed as dist\n\n\ndef save(model):\n    torch.save(model, 'last.pt')\n\n\n"
+        "def step(loss):\n    loss.backward()\n\n\n"
         "def start():\n    dist.init_process_group('gloo')\n"
     )
     (tmp_path / "train.py").write_text(
-        "from parts import save, start\n\nif __name__ == '__main__':\n    start()\n    save(1)\n"
+        "from parts import save, start, step\n\nif __name__ == '__main__':\n    start()\n"
+        "    for loss in range(3):\n        step(loss)\n        save(1)\n"
     )
     report = engine.lint([str(tmp_path)], SETTINGS)
-    assert [(Path(f.file).name, f.line) for f in report.findings if f.code == "DD171"] == [("train.py", 5)]
+    assert [(Path(f.file).name, f.line) for f in report.findings if f.code == "DD171"] == [("train.py", 7)]
 
 
 def test_a_file_that_kills_its_process_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
