@@ -108,6 +108,26 @@ class _Project:
         return self._started(commands, launch_scripts.started_by_old_launcher)
 
     @cached_property
+    def by_old_launcher_in_texts(self) -> dict[str, tuple[str, int]]:
+        """The same of texts in which people write how a program is started."""
+        return self._started(self.scripts, launch_scripts.named_by_old_launcher)
+
+    @cached_property
+    def launched(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it with any launcher, by program."""
+        return self._started(self.scripts, launch_scripts.started_by_launcher)
+
+    @cached_property
+    def commands(self) -> list[tuple[str, bytes]]:
+        """(program, command) of every command that starts one, with a launcher or without."""
+        root = _root(self.top)
+        return [
+            (_seen_from(script, name, root), command)
+            for script, raw in self.scripts.items()
+            for name, command in launch_scripts.starting_commands(raw)
+        ]
+
+    @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher, by program."""
         return self._started(self.scripts, launch_scripts.started_alone)
@@ -190,25 +210,70 @@ def _seeds(project: _Project, _: Finding) -> Confirmation | None:
 
 
 def _launcher(project: _Project, finding: Finding) -> Confirmation | None:
-    """Whether the old launcher starts it: a script does, or one of the project uses it, or none says how anything is
-    started."""
+    """Whether the old launcher starts it, as a script or text says; and what speaks against it."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     at = project.by_old_launcher.get(path)
     if at is not None and not project.is_for_torch_1 and _ends_at_unknown_options(path):
         said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
         return Confirmation(said, Severity.ERROR, at)
-    if not any(note.role is RelatedRole.UNCONFIRMED for note in finding.related):
-        return _FOR_TORCH_1 if project.is_for_torch_1 else None
-    commands = [launch_scripts.joined(text) for text in project.scripts.values()]
-    if any(map(launch_scripts.OLD_LAUNCHER.search, commands)):
-        return Confirmation("a script of the project uses torch.distributed.launch")
-    if any(map(launch_scripts.LAUNCHED.search, commands)):
-        return None
-    return Confirmation("no script of the project says how it is started")
+    hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    if project.is_for_torch_1:
+        return None if hands_on else _FOR_TORCH_1
+    told = at or _named(project.by_old_launcher_in_texts, path)
+    if told is not None:
+        return Confirmation("it is started here by torch.distributed.launch", at=told)
+    if hands_on:
+        return None if project.launched or project.alone else Confirmation("nothing here says how it is started")
+    return _BY_NO_LAUNCHER if _starts_otherwise(project, path) else None
 
 
 #: the launcher of that torch passes what the program takes
 _FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
+_BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
+
+
+def _named(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, int] | None:
+    """Where a program is started; also by its name alone, from a folder that nothing tells."""
+    return started.get(path) or next((at for program, at in started.items() if _is_named(program, path)), None)
+
+
+def _starts_otherwise(project: _Project, path: str) -> bool:
+    """Whether the repository says how its programs are started, and this one, or any, is not by a launcher."""
+    if _named(project.launched, path) is not None or not (project.launched or project.alone):
+        return False
+    is_program = b"__main__" in (read_file(path) or b"")
+    return is_program or not project.launched
+
+
+def _older_torch(project: _Project, _: Finding) -> Confirmation | None:
+    """Whether the repository is for a torch in which this was otherwise."""
+    return _FOR_TORCH_1 if project.is_for_torch_1 else None
+
+
+def _option(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether what is loaded is an option of the program that no script or text which starts it passes."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    lines = (read_file(path) or b"").splitlines()
+    options = set(_OPTION.findall(lines[finding.line - 1])) if 0 < finding.line <= len(lines) else set()
+    commands = [command for program, command in project.commands if _is_named(program, path)]
+    if not options or not commands or any(_passes(command, options) for command in commands):
+        return None
+    names = ", ".join(sorted(f"--{option.decode(errors='replace')}" for option in options))
+    return Confirmation(f"no script or text that starts it passes {names}", Severity.HINT)
+
+
+#: an option of the command line, read from where such are kept
+_OPTION = re.compile(rb"\b(?:args|opts?|flags|FLAGS|params|hparams|config|cfg)\.(\w+)")
+
+
+def _passes(command: bytes, options: set[bytes]) -> bool:
+    """Whether it gives one of the options a value, or hands on options that are not seen."""
+    words = command.replace(b"-", b"_")
+    return any(re.search(rb"\b_*" + re.escape(option) + rb"\b", words) for option in options) or b"$@" in command
+
+
+def _is_named(program: str, path: str) -> bool:
+    return program == path or (posixpath.basename(program) == posixpath.basename(path) and not is_file(program))
 
 
 def _one_process(project: _Project, finding: Finding) -> Confirmation | None:
@@ -258,9 +323,12 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD123": _one_process,
     "DD124": _callers,
     "DD125": _callers,
+    "DD127": _older_torch,
     "DD131": _seeds,
+    "DD142": _older_torch,
     "DD146": _launcher,
     "DD171": _callers,
+    "DD173": _option,
 }
 #: nothing is said of these unless they are confirmed
 _DROPPED = frozenset({"DD101"})

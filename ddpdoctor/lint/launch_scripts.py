@@ -8,7 +8,9 @@ from collections.abc import Iterator
 #: the launcher that passes the local rank as an option
 OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 #: any launcher
-LAUNCHED = re.compile(rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run)\b")
+LAUNCHED = re.compile(
+    rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run|accelerate\s+launch|deepspeed|horovodrun)\b"
+)
 #: the interpreter alone, in a command without a launcher
 _PYTHON = re.compile(
     rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun))[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
@@ -22,7 +24,7 @@ _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: a version of torch before 2 that is not only the oldest one that will do
 _TORCH_1 = re.compile(
-    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)1\.\d+"
+    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+"
     rb"(?![\d.]*\s*(?:\+|(?:or|and) (?:above|later|newer|higher|up)))"
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
@@ -43,20 +45,44 @@ def started_by_old_launcher(script: bytes) -> Iterator[tuple[int, str]]:
         yield from _started(script, OLD_LAUNCHER)
 
 
+def named_by_old_launcher(text: bytes) -> Iterator[tuple[int, str]]:
+    """The same of a text, or of a script that goes to another folder, from which the program is not seen."""
+    yield from _started(text, OLD_LAUNCHER)
+
+
+def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command of a script or text with any launcher."""
+    yield from _started(text, LAUNCHED)
+
+
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)
 
 
+def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
+    """(program, command) of each command that starts a program, with a launcher or without."""
+    for _, line in _commands(text):
+        program = _program(line, LAUNCHED) or _program(line, _PYTHON)
+        if program:
+            yield program, line
+
+
 def _started(text: bytes, by: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
     for number, line in _commands(text):
-        found = by.search(line)
-        if found is None or line.lstrip().startswith(b"#"):
-            continue
-        plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
-        program = _PROGRAM.search(_ENDS.split(plain)[0])
-        if program is not None:
-            yield number, program.group().decode("utf-8", "replace")
+        program = _program(line, by)
+        if program:
+            yield number, program
+
+
+def _program(line: bytes, by: re.Pattern[bytes]) -> str:
+    """The program that a command starts by this launcher, "" if none."""
+    found = by.search(line)
+    if found is None or line.lstrip().startswith(b"#"):
+        return ""
+    plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
+    program = _PROGRAM.search(_ENDS.split(plain)[0])
+    return program.group().decode("utf-8", "replace") if program is not None else ""
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:

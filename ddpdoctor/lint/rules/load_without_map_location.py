@@ -3,7 +3,8 @@
 ## What it does
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, and a
 function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a network or an optimizer is
-a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not reported.
+a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not reported. So is a path that is
+an option of the program (`args.resume`) which no script or text of the repository passes that starts it.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -36,11 +37,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, launch, loaded_states, paths
 from ddpdoctor.lint.facts.loaded_states import Content
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite, site_of
@@ -68,7 +69,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
         related = ((known, "here the device is known"),) if known else ()
         fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
-        yield facts.finding(RULE, call.site, message, related=related, fix=fix, context=call.context, severity=severity)
+        asked = severity is Severity.WARNING and not ignored
+        given = Unconfirmed(call.site, RelatedRole.UNSTARTED) if asked else None
+        yield facts.finding(
+            RULE,
+            call.site,
+            message,
+            related=related,
+            fix=fix,
+            context=call.context,
+            severity=severity,
+            unconfirmed=given,
+        )
 
 
 #: puts the parts of a distributed checkpoint together into one file, on the CPU

@@ -3,8 +3,10 @@
 ## What it does
 Finds `add_argument("--local_rank")` without `--local-rank`, where neither the file nor a file that it uses reads
 LOCAL_RANK, or where the script puts the option into LOCAL_RANK itself. A file that only reads LOCAL_RANK is a hint: it
-works under torchrun, and not under the old launcher of torch 2. So is one that fills it, if the project's scripts and
-texts start their programs with torchrun, or the old launcher with `--use_env`, and never with the old launcher alone.
+works under torchrun, and not under the old launcher of torch 2. It is a warning all the same where a script or text of
+the repository starts it with the old launcher. So is one that fills it, unless the scripts and texts say how programs
+are started, and not this one in that way. A program that they start otherwise, or not at all while they start others
+with a launcher, is a hint.
 It is an error where a shell script of the repository starts this very file with the old launcher, the file ends at
 options that it does not know, and no text of the repository asks for torch 1. Where one does it is a hint: that torch
 passes the underscore.

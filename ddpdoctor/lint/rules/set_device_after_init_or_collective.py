@@ -28,6 +28,7 @@ Safe if the two statements are adjacent and the device does not come from the gr
 
 ## When it is wrong
 Before torch 2.8 a barrier guessed the device from the rank, which is right if every node has as many GPUs as ranks.
+Where a text of the repository asks for torch 1, it is a hint.
 `init_process_group` alone, and `device_id=`, are not reported.
 
 ## References
@@ -41,13 +42,13 @@ import itertools
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.sites import site_of
 
@@ -73,7 +74,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"{op} has already run on the current device, GPU 0 on every rank: select the device before it"
             related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
             fix = _fix(facts, early[0], setter)
-            yield facts.finding(RULE, setter.site, message, related=related, fix=fix, context=setter.context)
+            # before torch 2 a barrier chose a device of its own
+            older = Unconfirmed(setter.site, RelatedRole.UNSTARTED) if op == "barrier" else None
+            yield facts.finding(
+                RULE, setter.site, message, related=related, fix=fix, context=setter.context, unconfirmed=older
+            )
 
 
 def _on_nccl(facts: ModuleFacts, group: CallEvent, before: list[CallEvent]) -> bool:

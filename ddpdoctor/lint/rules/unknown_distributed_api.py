@@ -22,7 +22,8 @@ dist.all_reduce(loss, op=dist.ReduceOp.AVG)
 Safe for well-known misspellings: only the name changes.
 
 ## When it is wrong
-When the program runs with another torch than the selected one: use `--torch-version`. A name that is not a known
+When the program runs with another torch than the selected one: use `--torch-version`. Where a text of the repository
+asks for torch 1, a name that was removed later is a hint. A name that is not a known
 misspelling may belong to a later torch, and is a warning. Names used inside a `try`, tested with `hasattr`, used under
 a version test or set by the program itself are not reported, nor is anything private.
 
@@ -35,11 +36,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import torch_api
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
@@ -141,7 +142,9 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
     known = function is not None or name in torch_api.OTHERS
     if name in torch_api.REMOVED:
         if version >= torch_api.REMOVED[name]:
-            yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name} any more")
+            older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
+            message = f"torch {shown} has no torch.distributed.{name} any more"
+            yield facts.finding(RULE, node, message, unconfirmed=older)
     elif function is not None and version < function.since:
         since = ".".join(map(str, function.since))
         yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: added in {since} or later")

@@ -154,23 +154,23 @@ def test_where_torch_1_is_asked_for_its_launcher_passes_the_underscore(
     ("scripts", "severity"),
     [
         ({}, "warning"),
-        ({"run.sh": "python tools/train.py\n"}, "warning"),
+        ({"run.sh": "python tools/train.py\n"}, "hint"),
         ({"run.sh": "python -m torch.distributed.launch --nproc_per_node 8 tools/train.py\n"}, "error"),
         ({"tools/run.sh": 'PORT=$1\npython -m torch.distributed.launch \\\n "$(dirname "$0")/train.py"\n'}, "error"),
         ({"run.sh": "python -m torch.distributed.launch $ROOT/tools/train.py | tee log.py\n"}, "error"),
         # another program; from another folder; for another torch; only a comment
-        ({"run.sh": "python -m torch.distributed.launch other.py\n"}, "warning"),
+        ({"run.sh": "python -m torch.distributed.launch other.py\n"}, "hint"),
         ({"run.sh": "cd tools\npython -m torch.distributed.launch train.py\n"}, "warning"),
         (
             {"run.sh": "python -m torch.distributed.launch tools/train.py\n", "requirements.txt": "torch==1.8.1\n"},
-            "warning",
+            "hint",
         ),
         (
             {
                 "run.sh": "python -m torch.distributed.launch tools/train.py\n",
                 "README.md": "Tested with PyTorch 1.7.\n",
             },
-            "warning",
+            "hint",
         ),
         ({"run.sh": "python -m torch.distributed.launch tools/train.py\n", "README.md": "torch>=1.7\n"}, "error"),
         ({"run.sh": "# python -m torch.distributed.launch tools/train.py\n"}, "warning"),
@@ -198,7 +198,8 @@ def test_how_the_scripts_of_a_repository_start_it(
     assert finding.severity.value == severity
     assert finding.message.startswith("if torch.distributed.launch starts it") == (severity == "hint")
     (asked,) = (note for note in finding.related if note.role is not RelatedRole.NOTE)
-    assert (asked.file == "tools/train.py") == (severity != "error")
+    elsewhere = {"hint": (False,), "error": (True,), "warning": (False, True)}[severity]
+    assert (asked.file != "tools/train.py") in elsewhere
 
 
 def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file(
@@ -221,3 +222,69 @@ def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file
     # who lints one file alone, as editors do, asks nobody
     (alone,) = Linter(Settings(frozenset({"DD146"}))).file("train.py", named=True).findings
     assert (alone.severity.value, alone.related) == ("warning", ())
+
+
+LOADS = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--start-from", default="")
+args = parser.parse_args()
+dist.init_process_group("nccl")
+model = torch.nn.Linear(4, 4).cuda()
+if args.start_from:
+    model.load_state_dict(torch.load(args.start_from))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("", "warning"),
+        ("torchrun other.py", "warning"),
+        ("torchrun --nproc_per_node 8 train.py", "hint"),
+        ("torchrun --nproc_per_node 8 train.py --start_from last.pt", "warning"),
+        ("python train.py --start-from=last.pt", "warning"),
+        # what it hands on is not seen
+        ('torchrun train.py "$@"', "warning"),
+    ],
+)
+def test_what_only_an_option_loads_matters_where_a_script_passes_it(
+    command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "train.py": LOADS, "run.sh": command}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+    assert [note.message for note in finding.related] == (
+        ["no script or text that starts it passes --start_from"] if severity == "hint" else []
+    )
+
+
+BARRIER_FIRST = """\
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+dist.barrier()
+torch.cuda.set_device(dist.get_rank() % 8)
+dist.get_group_rank
+dist.reduce_multigpu([])
+"""
+
+
+@pytest.mark.parametrize(("torch", "severity"), [("torch>=1.7", "warning"), ("torch==1.7.1", "hint")])
+def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
+    torch: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "train.py": BARRIER_FIRST, "requirements.txt": torch}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = {f.code: f.severity.value for f in engine.lint(["."], Settings(frozenset({"DD127", "DD142"}))).findings}
+    assert found == {"DD127": "error" if severity == "warning" else "hint", "DD142": severity}
