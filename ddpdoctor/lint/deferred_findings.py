@@ -98,8 +98,14 @@ class _Project:
         return {path: raw for path, raw in read if raw is not None and len(raw) <= LARGEST_SCRIPT}
 
     @cached_property
-    def is_for_torch_1(self) -> bool:
-        return any(launch_scripts.is_for_torch_1(text) for text in self.scripts.values())
+    def _for_torch_1(self) -> frozenset[str]:
+        """The folders of which a text says that they need torch 1."""
+        told = (script for script, text in self.scripts.items() if launch_scripts.is_for_torch_1(text))
+        return frozenset(map(_speaks_of, told))
+
+    def is_for_torch_1(self, path: str) -> bool:
+        """Whether a text of the folder that a file is in, or of one around that, asks for torch 1."""
+        return any(path.startswith(f"{folder}/") for folder in self._for_torch_1)
 
     @cached_property
     def by_old_launcher(self) -> dict[str, tuple[str, int]]:
@@ -213,11 +219,11 @@ def _launcher(project: _Project, finding: Finding) -> Confirmation | None:
     """Whether the old launcher starts it, as a script or text says; and what speaks against it."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     at = project.by_old_launcher.get(path)
-    if at is not None and not project.is_for_torch_1 and _ends_at_unknown_options(path):
+    if at is not None and not project.is_for_torch_1(path) and _ends_at_unknown_options(path):
         said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
         return Confirmation(said, Severity.ERROR, at)
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
-    if project.is_for_torch_1:
+    if project.is_for_torch_1(path):
         return None if hands_on else _FOR_TORCH_1
     told = at or _named(project.by_old_launcher_in_texts, path)
     if told is not None:
@@ -245,9 +251,10 @@ def _starts_otherwise(project: _Project, path: str) -> bool:
     return is_program or not project.launched
 
 
-def _older_torch(project: _Project, _: Finding) -> Confirmation | None:
+def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:
     """Whether the repository is for a torch in which this was otherwise."""
-    return _FOR_TORCH_1 if project.is_for_torch_1 else None
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    return _FOR_TORCH_1 if project.is_for_torch_1(path) else None
 
 
 def _option(project: _Project, finding: Finding) -> Confirmation | None:
@@ -264,6 +271,15 @@ def _option(project: _Project, finding: Finding) -> Confirmation | None:
 
 #: an option of the command line, read from where such are kept
 _OPTION = re.compile(rb"\b(?:args|opts?|flags|FLAGS|params|hparams|config|cfg)\.(\w+)")
+
+
+#: folders of texts about the folder that they are in
+_ABOUT = re.compile(r"/(?:docs?|documentation|docker|requirements?|install|\.github)(?:[._-][^/]*)?/.*|/[^/]*$")
+
+
+def _speaks_of(script: str) -> str:
+    """The folder that a text speaks of: its own, or what its documentation is of."""
+    return _ABOUT.sub("", script, count=1)
 
 
 def _passes(command: bytes, options: set[bytes]) -> bool:

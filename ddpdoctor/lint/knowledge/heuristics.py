@@ -393,6 +393,9 @@ SETTINGS = _pattern(
     r"(?<![a-z])(arg(ument)?s?|opts?|options?|(ds_)?conf(ig)?s?|cfg|settings?|hparams|hyp|hyperparam(eter)?s)(?![a-z])"
     r"|config",
 )
+PUBLISHED = _pattern(
+    "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model", r"pretrain",
+)  # fmt: skip
 PROGRAM_FILES = _pattern(
     "a file that is copied is a part of the program, or of its settings",
     "DD171: copies of the program and its settings",

@@ -4,7 +4,8 @@
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, and a
 function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a network or an optimizer is
 a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not reported. So is a path that
-is an option of the program (`args.resume`) which no script or text of the repository passes that starts it.
+is an option of the program (`args.resume`) which no script or text of the repository passes that starts it, and one
+that is called pretrained.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -65,7 +66,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, groups))):
             continue
         ignored = known and _parameter(call) is not None
-        severity = Severity.WARNING if ignored or content is Content.STATE else Severity.HINT
+        own = content is Content.STATE and not _published(call)
+        severity = Severity.WARNING if ignored or own else Severity.HINT
         message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
         related = ((known, "here the device is known"),) if known else ()
         fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
@@ -102,6 +104,12 @@ def _named(node: ast.AST) -> str:
     if isinstance(node, ast.Name) and node.id.isupper():
         return node.id
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _published(call: CallEvent) -> bool:
+    """Whether the file is called pretrained, or is loaded where something is: the CPU's tensors, as a rule."""
+    path = paths.spelled_out(call, call.node.args[0]) if call.node.args else ""
+    return heuristics.PUBLISHED.found_in_any([path, *(guard.text for guard in call.context.guards)])
 
 
 def _own_file(call: CallEvent) -> bool:
