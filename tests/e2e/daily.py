@@ -37,7 +37,6 @@ DAILY: Mapping[str, tuple[str, ...]] = {
                 *("rank-died", "exception-masked", "lock-wait", "slow-host-work", "undecided"),
             )
         ),
-        "test_broken_gets_its_verdict_inside_a_framework[accelerate-gather-without-padding]",
         # the cure that is the most like what a watchdog could take for a hang, and the one of `make demo`
         "test_fixed_ends_and_is_left_alone[slow-checkpoint]",
         "test_fixed_ends_and_is_left_alone[uneven-inputs]",
@@ -66,7 +65,6 @@ DAILY: Mapping[str, tuple[str, ...]] = {
         "test_ranks_made_by_multiprocessing[spawn]",
         "test_without_a_run_directory_the_job_runs_as_alone[unwritable]",
     ),
-    "test_rehearsal.py": ("test_the_cured_program_keeps_its_tensors_on_its_device[uneven-microbatches]",),
     "test_repro_command.py": (
         "test_a_case_for_the_cpu_is_not_run_on_nccl",
         "test_a_machine_without_a_gpu_says_so_in_one_line",
@@ -102,7 +100,7 @@ DAILY: Mapping[str, tuple[str, ...]] = {
     ),
     "test_without_ptrace.py": ("test_same_code_and_culprits_and_a_proof[p2p-deadlock-absent]",),
     # text alone, and one job
-    "variants/test_disguised.py": ("test_a_disguise_is_another_text", "test_the_verdict_is_the_same[skipped-batch]"),
+    "variants/test_disguised.py": ("test_a_disguise_is_another_text",),
     "variants/test_forms.py": (
         "test_a_form_is_another_program_with_the_same_fault",
         "test_a_disguise_is_started_with_its_ranks_turned",

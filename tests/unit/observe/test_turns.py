@@ -123,7 +123,7 @@ def stroll(turns: int, visits: int, seed: int, odd: int, fault: str) -> list[Shi
 @pytest.mark.parametrize(("turns", "visits"), [(4, 1), (7, 1), (1, 4), (1, 9)])
 @pytest.mark.parametrize("fault", FAULTS)
 @given(seed=st.integers(0, 10_000), odd=st.integers(0, RANKS - 1))
-@settings(max_examples=20)
+@settings(max_examples=settings().max_examples // 6)  # each walks through a whole job
 def test_turns_and_collectives_go_together(turns: int, visits: int, fault: str, seed: int, odd: int) -> None:
     told = [shift.by for shift in stroll(turns, visits, seed, odd, fault)]
     assert told in ([], [((odd, FAULTS[fault]),)] if fault != "none" else [])
@@ -132,13 +132,13 @@ def test_turns_and_collectives_go_together(turns: int, visits: int, fault: str, 
 @pytest.mark.parametrize(("turns", "visits"), [(4, 1), (7, 1), (1, 4), (1, 9)])
 @pytest.mark.parametrize("fault", ["left out", "twice"])
 def test_most_shifts_are_told(turns: int, visits: int, fault: str) -> None:
-    assert sum(bool(stroll(turns, visits, seed, 1, fault)) for seed in range(20)) > 10
+    assert sum(bool(stroll(turns, visits, seed, 1, fault)) for seed in range(8)) > 4
 
 
 def _course(turns: int, visits: int, fault: str) -> list[tuple[int, int]]:
     """What a rank does, piece by piece: in which turn, and whether it makes a collective."""
     pieces, last = [], 120 // visits * turns
-    for turn in range(400 * turns):
+    for turn in range(2 * last + 20 * turns):
         calls = visits if turn % turns == turns - 1 else 0
         if last <= turn < last + turns and calls:
             calls += FAULTS[fault]
