@@ -103,9 +103,18 @@ class _Project:
         told = (script for script, text in self.scripts.items() if launch_scripts.is_for_torch_1(text))
         return frozenset(map(_speaks_of, told))
 
+    @cached_property
+    def _for_torch(self) -> frozenset[str]:
+        """The folders of which a text names a version of torch."""
+        told = (script for script, text in self.scripts.items() if launch_scripts.names_torch(text))
+        return frozenset(map(_speaks_of, told))
+
     def is_for_torch_1(self, path: str) -> bool:
-        """Whether a text of the folder that a file is in, or of one around that, asks for torch 1."""
-        return any(path.startswith(f"{folder}/") for folder in self._for_torch_1)
+        """Whether a text of the folder that a file is in, or of one around that, asks for torch 1; of any folder if
+        none of these names a version."""
+        if any(path.startswith(f"{folder}/") for folder in self._for_torch):
+            return any(path.startswith(f"{folder}/") for folder in self._for_torch_1)
+        return bool(self._for_torch_1)
 
     @cached_property
     def by_old_launcher(self) -> dict[str, tuple[str, int]]:
@@ -158,7 +167,9 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
     projects: dict[str, _Project] = {}
     for finding in findings:
         top = _top(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
-        shown = _CONFIRMING[finding.code](projects.setdefault(top, _Project(top)), finding)
+        project = projects.setdefault(top, _Project(top))
+        ask = _CONFIRMING.get(finding.code, _nothing)
+        shown = (ask(project, finding) if _noted(finding) else None) or _started_alone(project, finding)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
             message = finding.message.removeprefix(finding.condition)
@@ -177,6 +188,11 @@ def settled(finding: Finding) -> Finding:
 
 
 def unsure(finding: Finding) -> bool:
+    """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
+    return _noted(finding) or finding.code in _OF_SEVERAL_RANKS
+
+
+def _noted(finding: Finding) -> bool:
     return any(note.role in _OPEN for note in finding.related)
 
 
@@ -186,7 +202,7 @@ def _unreached(finding: Finding) -> bool:
 
 def stays(finding: Finding) -> bool:
     """Whether it is worth a look even if no other file confirms it."""
-    return finding.code not in _DROPPED and not _unreached(finding)
+    return not (finding.code in _DROPPED and _noted(finding)) and not _unreached(finding)
 
 
 def _top(path: str) -> str:
@@ -249,6 +265,34 @@ def _starts_otherwise(project: _Project, path: str) -> bool:
         return False
     is_program = b"__main__" in (read_file(path) or b"")
     return is_program or not project.launched
+
+
+def _nothing(_: _Project, __: Finding) -> Confirmation | None:
+    return None
+
+
+#: what does harm only where a program runs as several ranks, and not by a hang
+_OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD173"})
+_LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
+#: a program, or something that it uses, may start the ranks itself
+_STARTS_RANKS = re.compile(
+    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|mpi|hydra"
+)
+
+
+def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
+    if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
+        return None
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    own = read_file(path) or b""
+    texts = [own, *(project.texts or {}).values()]
+    if _named(project.launched, path) is not None or any(map(_STARTS_RANKS.search, texts)):
+        return None
+    at = _named(project.alone, path)
+    if at is None and (project.launched or not project.alone):
+        return None
+    return Confirmation("scripts and texts start it as one process only", _LOWER[finding.severity], at)
 
 
 def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:

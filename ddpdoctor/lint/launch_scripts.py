@@ -25,10 +25,12 @@ _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: a version of torch before 2 that is not only the oldest one that will do
 _TORCH_1 = re.compile(
     rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+"
-    rb"(?![\d.]*\s*(?:\+|(?:or|and) (?:above|later|newer|higher|up)))"
+    rb"(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
+#: any version of torch that is asked for or was used
+_TORCH = re.compile(rb"\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)\d+\.\d+", re.IGNORECASE)
 
 
 def joined(text: bytes) -> bytes:
@@ -96,3 +98,8 @@ def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
 def is_for_torch_1(text: bytes) -> bool:
     """Whether a text asks for a torch before 2, which passes the option with an underscore."""
     return _TORCH_1.search(text) is not None
+
+
+def names_torch(text: bytes) -> bool:
+    """Whether a text names a version of torch."""
+    return _TORCH.search(text) is not None

@@ -155,8 +155,10 @@ def _used_in_turn(module: Module) -> frozenset[str]:
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
-    if guard.value.taint in (Taint.UNIFORM, Taint.GIVEN, Taint.FILES) and not guard.value.tags & _APART:
-        return True
+    read = guard.value.taint in (Taint.GIVEN, Taint.FILES)
+    if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
+        # a setting that is named after a rank is set by each process for itself
+        return not (read and heuristics.NAMES_RANK.found_in(guard.text))
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     try:

@@ -69,12 +69,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
     options = facts.methods("add_argument")
+    dashed = [call.receiver.atoms for call in options if call.receiver is not None and _spells(call, "--local-rank")]
     read = bool(options) and heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
     hands_on = _hands_on(facts) if options else None
     for call in options:
-        spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        texts = {a.value for a in spelled}
-        if "--local_rank" not in texts or "--local-rank" in texts or _from_environment(call):
+        spelled = _spells(call, "--local_rank")
+        if not spelled or _from_environment(call) or (call.receiver is not None and call.receiver.atoms in dashed):
             continue
         message: str | Conditional = _MESSAGE
         severity, open_ = Severity.HINT, Unconfirmed(call.site, RelatedRole.UNSTARTED)
@@ -95,6 +95,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
+
+
+def _spells(call: CallEvent, option: str) -> list[ast.Constant]:
+    """The texts by which an option is spelled, if this is one of them."""
+    spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return spelled if option in {a.value for a in spelled} else []
 
 
 def _starts_its_ranks(facts: ModuleFacts) -> bool:

@@ -247,7 +247,9 @@ if args.start_from:
         ("torchrun other.py", "warning"),
         ("torchrun --nproc_per_node 8 train.py", "hint"),
         ("torchrun --nproc_per_node 8 train.py --start_from last.pt", "warning"),
-        ("python train.py --start-from=last.pt", "warning"),
+        ("srun python train.py --start-from=last.pt", "warning"),
+        # one process
+        ("python train.py --start-from=last.pt", "hint"),
         # what it hands on is not seen
         ('torchrun train.py "$@"', "warning"),
     ],
@@ -261,9 +263,8 @@ def test_what_only_an_option_loads_matters_where_a_script_passes_it(
     monkeypatch.chdir(tmp_path)
     (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == severity
-    assert [note.message for note in finding.related] == (
-        ["no script or text that starts it passes --start_from"] if severity == "hint" else []
-    )
+    told = {note.message for note in finding.related} & {"no script or text that starts it passes --start_from"}
+    assert bool(told) == (severity == "hint" and command.startswith("torchrun"))
 
 
 BARRIER_FIRST = """\
@@ -288,3 +289,75 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
     monkeypatch.chdir(tmp_path)
     found = {f.code: f.severity.value for f in engine.lint(["."], Settings(frozenset({"DD127", "DD142"}))).findings}
     assert found == {"DD127": "error" if severity == "warning" else "hint", "DD142": severity}
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py"}, "warning"),
+        ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py", "start.py": "import torch\ntorch.multiprocessing.spawn(main)\n"}, "error"),
+        # nothing is ever started with a launcher, by whatever name a script starts it
+        ({"run.sh": "python other.py"}, "warning"),
+        ({"run.sh": "python other.py\ntorchrun another.py"}, "error"),
+    ],
+)
+def test_what_harms_several_ranks_where_texts_start_one_process(
+    files: dict[str, str], severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "train.py": EPOCHS, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+
+
+EPOCHS = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    data = list(range(100))
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+    for epoch in range(10):
+        for batch in loader:
+            model(batch.float().view(-1, 1)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("texts", "asked"),
+    [
+        ({"README.md": "pip install torch==1.9.1+cu111"}, True),
+        ({"README.md": "PyTorch 1.9+"}, False),
+        ({"docs/install.md": "conda install pytorch=1.8.0"}, True),
+        # of another part of the repository, unless no text of this one names a torch
+        ({"other/requirements.txt": "torch==1.7.0"}, True),
+        ({"other/requirements.txt": "torch==1.7.0", "README.md": "torch>=2.1"}, False),
+        ({"tools/requirements.txt": "torch==1.7.0", "README.md": "torch>=2.1"}, True),
+    ],
+)
+def test_which_torch_the_texts_ask_for(
+    texts: dict[str, str], asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "tools/train.py": TAKES, **texts}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["tools"], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == ("hint" if asked else "warning")
+
+
+def test_an_option_that_the_parser_has_in_both_spellings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = TAKES.replace("parser.parse_args", "parser.add_argument('--local-rank', type=int)\nparser.parse_args")
+    (tmp_path / "train.py").write_text(both, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert "--local-rank" in both
+    assert engine.lint(["."], Settings(frozenset({"DD146"}))).findings == ()
