@@ -73,6 +73,9 @@ class Discovery:
                 with contextlib.suppress(psutil.Error, OSError, ValueError):
                     if process.pid not in family and (pid in root_pids or _is(pages[pid])):
                         family[process.pid] = self._see(process, pages)
+        # data workers come and go for days
+        alive = {(seen.pid, seen.ticks) for seen in family.values()}
+        self._facts = {key: facts for key, facts in self._facts.items() if key in alive}
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
         return tuple(_with_late_ranks([*_classified(family), *map(_dead_rank, dead)], family))
 
@@ -112,6 +115,7 @@ class Discovery:
                     if known is None or known[0] != inode or known[1].rank < 0:
                         known = self._identities[name] = inode, decode_identity(file.read(IDENTITY_BYTES))
                 yield known[1]
+        self._identities = {name: known for name, known in self._identities.items() if name in self._names}
 
 
 def _classified(family: Mapping[int, _LiveProcess]) -> Iterator[Worker]:

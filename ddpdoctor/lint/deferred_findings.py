@@ -276,7 +276,7 @@ _OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD1
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 #: a program, or something that it uses, may start the ranks itself
 _STARTS_RANKS = re.compile(
-    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|mpi|hydra"
+    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|\bmpi|hydra"
 )
 
 
@@ -287,10 +287,14 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     own = read_file(path) or b""
     texts = [own, *(project.texts or {}).values()]
-    if _named(project.launched, path) is not None or any(map(_STARTS_RANKS.search, texts)):
+    if path in project.launched or any(map(_STARTS_RANKS.search, texts)):
         return None
-    at = _named(project.alone, path)
-    if at is None and (project.launched or not project.alone):
+    at = project.alone.get(path)
+    if at is None and _named(project.launched, path) is not None:
+        return None
+    at = at or _named(project.alone, path)
+    launches = any(program.startswith(f"{project.top}/") for program in project.launched)
+    if at is None and (launches or not project.alone):
         return None
     return Confirmation("scripts and texts start it as one process only", _LOWER[finding.severity], at)
 

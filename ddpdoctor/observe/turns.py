@@ -48,6 +48,8 @@ MOST_VISITS = 128
 VISITED = 4
 #: collectives that wait for those of other ranks
 MOST_OPEN = 1024
+#: groups of which it is remembered how they meet
+MOST_GROUPS = 64
 
 
 class Seen(NamedTuple):
@@ -252,6 +254,16 @@ class Turns:
         while all(waiting[member] for member in members):
             times = [waiting[member].popleft() for member in members]
             self._meet(group, max(times) - min(times), max(times))
+        if len(self._open) > MOST_GROUPS:
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Forget how the groups met that nobody has used for longest: a job may make one for every epoch."""
+        idle = (group for group, came in self._open.items() if not any(came.values()))
+        oldest = sorted(idle, key=lambda group: self._last.get(group, 0.0))
+        for group in oldest[: len(self._open) - MOST_GROUPS // 2]:
+            for kept in (self._open, self._spreads, self._periods, self._last):
+                kept.pop(group, None)
 
     def _meet(self, group: int, spread: float, time: float) -> None:
         spreads, periods = self._spreads[group], self._periods[group]

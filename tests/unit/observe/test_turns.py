@@ -218,3 +218,19 @@ def test_lost_moments_end_the_comparison() -> None:
     found, _ = look(steady)
     found.forget()
     assert not found.is_due(0, 1e6, RANKS)
+
+
+def test_groups_that_come_and_go_are_forgotten() -> None:
+    """A job may make a group for every epoch, for days."""
+    names, used = Names(), 500
+    found = Turns(names)
+    place = names.place(CALL, ("train.py", 5, "train"), "")
+    route = names.route(place, (("train.py", 5, "step"),))
+    world = names.group("0", "", tuple(range(RANKS)))
+    for number in range(used):
+        for group in (names.group(str(number + 1), "", (0, 1)), world):
+            for rank in names.known[group].members:
+                found.add(int(rank), [Moment(number * 0.1, CALL, 1, place, group, True, route=route)])
+    kept = (found._open, found._spreads, found._periods, found._last)
+    assert all(len(of_groups) <= turns.MOST_GROUPS for of_groups in kept)
+    assert all(world in of_groups for of_groups in kept)
