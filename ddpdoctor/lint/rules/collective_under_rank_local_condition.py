@@ -30,7 +30,7 @@ No automatic fix.
 
 ## When it is wrong
 When the data is the same on every rank although each rank computes it, for example because all ranks read one fixed
-file.
+file. A barrier of the first rank and one of all others, in the same function, are a pair and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
@@ -41,6 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
+from ddpdoctor.lint.facts.barrier_pairs import is_paired
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
@@ -59,7 +60,7 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at a rank-local condition that are not early exits."""
     for item in facts.divergences:
-        if not item.local or item.exit is not None or item.op.op == "new_group":
+        if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
         message = f"each rank decides on its own whether it runs {item.op.op}: {proof(item)}"
         severity = proofs.severity(facts, item)
