@@ -293,8 +293,7 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if at is None and _named(project.launched, path) is not None:
         return None
     at = at or _named(project.alone, path)
-    launches = any(program.startswith(f"{project.top}/") for program in project.launched)
-    if at is None and (launches or not project.alone):
+    if at is None and (project.launched or not project.alone):
         return None
     return Confirmation("scripts and texts start it as one process only", _LOWER[finding.severity], at)
 
