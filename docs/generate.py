@@ -116,9 +116,9 @@ NCCL 2.31.2), except for two: `wrong-device` needs a GPU for each rank, and `uni
 lacked. None had run on a GPU before.
 
 - All 50 fixed programs came to their ends, none was called hung or slow. The six that do harm without a hang showed it.
-- Of the 44 that hang, crash or are slow, 34 were told rightly at first sight. The other ten, all undecided or wrong with
-  `likely` except one wrong `certain`, showed what is different with NCCL, and were mended. Nine of them ran again after
-  that and were right; `join-misuse`, the tenth, now runs on gloo only.
+- Of the 44 that hang, crash or are slow, 34 were told rightly at first sight. The other ten, all undecided or wrong
+  with `likely` except one wrong `certain`, showed what is different with NCCL, and were mended. Nine of them ran again
+  after that and were right; `join-misuse`, the tenth, now runs on gloo only.
 - What is different: a rank that has left early is in `destroy_process_group()` and keeps a core busy there until the
   others come, so it seemed to work; a send returns before it is taken, and the recorder shows that only in batches; one
   side of a divergence may be a round further, since operations of unequal size are paired; a barrier is an all-reduce,
@@ -126,13 +126,14 @@ lacked. None had run on a GPU before.
 - Without a proof a hang is reported 15.9 to 16.6 s after the last progress with `--stall-after 15`.
 - The line was right in all but two, where ranks stand at another line than with gloo.
 
-The bundles of these runs are part of the tests (`tests/unit/diagnose/test_nccl_runs.py`): every change is judged on them.
+The bundles of these runs are part of the tests (`tests/unit/diagnose/test_nccl_runs.py`): every change is judged on
+them.
 
 With NCCL a verdict is weaker than with gloo:
 
 - A process continues once it has launched a collective and blocks later, where it needs a result.
-- The state of a GPU is visible only through torch's Flight Recorder, so no *deadlock* is proven, and the *time* is that of
-  a suspected hang.
+- The state of a GPU is visible only through torch's Flight Recorder, so no *deadlock* is proven, and the *time* is that
+  of a suspected hang.
 - NCCL does not compare the sizes, types or kinds of operations that it matches. If ranks issue different numbers of
   operations, one rank ends up waiting, possibly later than on gloo. If a fault can end in wrong numbers or an error
   instead of a hang, the case runs on gloo only.
