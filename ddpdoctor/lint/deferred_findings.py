@@ -69,6 +69,8 @@ class Confirmation(NamedTuple):
     severity: Severity = Severity.WARNING
     #: (file, line) that shows it, if it is one place
     at: tuple[str, int] | None = None
+    #: what has to hold all the same, as the beginning of the message
+    condition: str = ""
 
 
 @record(eq=False)
@@ -88,6 +90,11 @@ class _Project:
     def all_texts(self) -> Iterable[bytes] | None:
         """The contents of all files, if they are few enough to be searched in full."""
         return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
+
+    @cached_property
+    def may_start_ranks(self) -> bool:
+        """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
+        return self.texts is None or any(map(_STARTS_RANKS.search, self.texts.values()))
 
     @cached_property
     def scripts(self) -> dict[str, bytes]:
@@ -172,8 +179,10 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         shown = (ask(project, finding) if _noted(finding) else None) or _started_alone(project, finding)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
-            message = finding.message.removeprefix(finding.condition)
-            yield replace(finding, severity=shown.severity, message=message, condition="", related=notes)
+            if shown.at is not None and not _noted(finding):
+                notes = (*notes, Related(os.path.relpath(shown.at[0]), shown.at[1], shown.said))
+            message = shown.condition + finding.message.removeprefix(finding.condition)
+            yield replace(finding, severity=shown.severity, message=message, condition=shown.condition, related=notes)
 
 
 def _told(note: Related, shown: Confirmation) -> Related:
@@ -285,9 +294,7 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    own = read_file(path) or b""
-    texts = [own, *(project.texts or {}).values()]
-    if path in project.launched or any(map(_STARTS_RANKS.search, texts)):
+    if path in project.launched or project.may_start_ranks:
         return None
     at = project.alone.get(path)
     if at is None and _named(project.launched, path) is not None:
@@ -295,7 +302,8 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     at = at or _named(project.alone, path)
     if at is None and (project.launched or not project.alone):
         return None
-    return Confirmation("scripts and texts start it as one process only", _LOWER[finding.severity], at)
+    said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
+    return Confirmation(said, _LOWER[finding.severity], at, condition)
 
 
 def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:

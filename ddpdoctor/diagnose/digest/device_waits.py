@@ -34,7 +34,7 @@ def unanswered(rank: RankEvidence) -> tuple[RecorderEntry, ...]:
     """The messages in which the GPU of a blocked rank is, issued together; empty where it is in a collective or in
     nothing. With NCCL a send, too, returns before it is taken."""
     entries = _on_device(rank)
-    return tuple(entries) if entries and entries[0].p2p else ()
+    return entries if entries and entries[0].p2p else ()
 
 
 def _on_device(rank: RankEvidence) -> tuple[RecorderEntry, ...]:

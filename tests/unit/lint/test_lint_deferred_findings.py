@@ -313,6 +313,7 @@ def test_what_harms_several_ranks_where_texts_start_one_process(
     monkeypatch.chdir(tmp_path)
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
+    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
 
 
 EPOCHS = """\
