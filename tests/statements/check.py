@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from ddpdoctor.model.diagnosis import Diagnosis
 from ddpdoctor.model.evidence import Evidence
+from tests.statements import forms
 from tests.statements.claims import Case
-from tests.statements.forms import FORMS
 from tests.statements.grammar import Sentence, names, take_apart
 from tests.statements.witness import Witness
 
@@ -70,7 +70,7 @@ def wrong_in(text: str, case: Case) -> list[str]:
     """What is wrong with a text: of the reading that leaves least of it unchecked, and in which least is wrong."""
     if not names(text):
         return []
-    readings = take_apart(text, FORMS)
+    readings = take_apart(text, forms.known())
     if not readings:
         return [NO_FORM]
     closest = min(map(_unchecked, readings))

@@ -8,9 +8,9 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import Evidence
+from tests.statements import forms
 from tests.statements.check import NO_FORM, check, texts, wrong_in
 from tests.statements.claims import Case
-from tests.statements.forms import FORMS
 from tests.statements.mutations import MUTATIONS
 from tests.statements.unsupported import unsupported
 from tests.statements.witness import Witness
@@ -82,4 +82,4 @@ def test_a_sentence_that_names_nothing_needs_no_form() -> None:
 
 
 def test_no_form_is_there_twice() -> None:
-    assert len({one.text for one in FORMS}) == len(FORMS) > 200
+    assert len({one.text for one in forms.known()}) == len(forms.known()) > 200

@@ -11,15 +11,18 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-import torch.distributed as dist
 
 from ddpdoctor.meeting import store as store_board
 from ddpdoctor.meeting.board import Answer, Board, Claimed, Found, Lost
 from ddpdoctor.meeting.folder import EARLIER, FolderBoard
 from ddpdoctor.meeting.store import Address, StoreBoard
+
+if TYPE_CHECKING:
+    import torch.distributed as dist
 
 #: seconds in which a helper imports torch, on any machine
 STARTUP = 120.0
@@ -45,6 +48,8 @@ def ends(pid: int) -> bool:
 
 @pytest.fixture
 def store() -> dist.TCPStore:
+    import torch.distributed as dist
+
     return dist.TCPStore("127.0.0.1", 0, None, True, timedelta(seconds=30), wait_for_workers=False)
 
 

@@ -8,17 +8,22 @@ import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch.distributed as dist
 
 from ddpdoctor.probe import meeting_place
+
+if TYPE_CHECKING:
+    import torch.distributed as dist
 
 LAUNCHED = {"LOCAL_WORLD_SIZE": "2", "LOCAL_RANK": "1", "MASTER_ADDR": "node-0", "MASTER_PORT": "29500"}
 
 
 @pytest.fixture
 def store() -> dist.TCPStore:
+    import torch.distributed as dist
+
     return dist.TCPStore("127.0.0.1", 0, None, True, timedelta(seconds=30), wait_for_workers=False)
 
 
@@ -51,6 +56,8 @@ def test_on_one_node_nothing_is_said(environ: Mapping[str, str], tmp_path: Path,
 def test_the_first_rank_of_a_watcher_registers_below_all_prefixes(
     environ: Mapping[str, str], tmp_path: Path, store: dist.TCPStore
 ) -> None:
+    import torch.distributed as dist
+
     (tmp_path / "1.page").touch()
     wrapped = dist.PrefixStore("default_pg", dist.PrefixStore("/worker/attempt_0", store))
     meeting_place.register(str(tmp_path), environ, (3, 4), wrapped)
@@ -67,6 +74,8 @@ def test_the_first_rank_of_a_watcher_registers_below_all_prefixes(
 
 
 def test_a_store_that_nobody_else_can_connect_to_is_said(tmp_path: Path) -> None:
+    import torch.distributed as dist
+
     meeting_place.register(str(tmp_path), {}, (0, 4), dist.HashStore())
     (note,) = notes(tmp_path)
     assert (note["host"], note["port"]) == meeting_place.NOWHERE
