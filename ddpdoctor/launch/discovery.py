@@ -69,9 +69,9 @@ class Discovery:
         pages = {identity.pid: identity for identity in self._read_pages()}
         family: dict[int, _LiveProcess] = {}
         for pid in (*root_pids, *pages):
-            for process in _family(pid):
+            for process in _unseen(pid, family):
                 with contextlib.suppress(psutil.Error, OSError, ValueError):
-                    if process.pid not in family and (pid in root_pids or _is(pages[pid])):
+                    if pid in root_pids or _is(pages[pid]):
                         family[process.pid] = self._see(process, pages)
         # data workers come and go for days
         alive = {(seen.pid, seen.ticks) for seen in family.values()}
@@ -236,6 +236,12 @@ def _dead_rank(identity: Identity) -> Worker:
         rank=identity.rank,
         world_size=identity.world_size,
     )
+
+
+def _unseen(pid: int, family: Mapping[int, _LiveProcess]) -> list[psutil.Process]:
+    """What is not known yet of a process and its descendants. One that is known is known with all that it has started:
+    to look for those reads the files of all processes of the machine."""
+    return [] if pid in family else [process for process in _family(pid) if process.pid not in family]
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -114,11 +114,13 @@ class Arrivals:
 
     def _arrive(self, rank: int, moment: Moment, gaps: tuple[tuple[float, int, int], ...]) -> None:
         group = self._open[moment.group]
-        group[rank].append(Arrival(moment.time, gaps))
-        members = self._names.known[moment.group].members
-        while all(group[member] for member in members):
-            self._meet(moment, {int(member): group[member].popleft() for member in members})
-        if len(group[rank]) > MOST_OPEN:
+        mine = group[rank]
+        mine.append(Arrival(moment.time, gaps))
+        if len(mine) == 1:  # else another one was waited for, and has not come since
+            members = self._names.known[moment.group].members
+            while all(group[member] for member in members):
+                self._meet(moment, {int(member): group[member].popleft() for member in members})
+        if len(mine) > MOST_OPEN:
             group.clear()
         if len(self._open) > MOST_GROUPS:  # a job may make one for every epoch
             for idle in [one for one, came in self._open.items() if not any(came.values())]:

@@ -130,6 +130,9 @@ class Shift:
 class _Watch:
     """One spot for one group."""
 
+    group: int
+    counted: Counted
+    spot: Spot
     waiting: dict[int, deque[Visit]] = field(default_factory=lambda: defaultdict(deque))
     #: what was compared last
     last: dict[int, Visit] = field(default_factory=dict)
@@ -186,7 +189,9 @@ class Shifts:
         self._loader: dict[tuple[int, int], int] = {}
         self._ends: dict[tuple[int, int], int] = defaultdict(int)
         self._newest_ends: dict[tuple[int, int], deque[End]] = defaultdict(lambda: deque(maxlen=MOST_ENDS))
-        self._watches: dict[tuple[int, Counted, Spot], _Watch] = defaultdict(_Watch)
+        #: of collectives by group and spot, of batches by group and loader
+        self._places: dict[tuple[int, Spot], _Watch] = {}
+        self._batches: dict[tuple[int, int], _Watch] = {}
         self._visits: dict[tuple[int, Spot], int] = defaultdict(int)
         #: (rank, group) -> routes of its newest collectives, their places where routes are not known
         self._routes: dict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=MOST_ROUTES))
@@ -222,9 +227,9 @@ class Shifts:
     def loops(self) -> list[Loop]:
         """Loops over loaders in which the ranks of a group meet."""
         found = []
-        for (group, counted, (place, loader)), watch in self._watches.items():
+        for (group, (place, loader)), watch in self._places.items():
             site = self._names.sites[place][1]
-            if place != loader or counted is not Counted.COLLECTIVES or site is None:
+            if place != loader or site is None:
                 continue
             if watch.last and all(watch.last[rank].total >= one.total + MEETS for rank, one in watch.first.items()):
                 found.append(Loop(site, group, loader, max(one.time for one in watch.first.values())))
@@ -271,17 +276,24 @@ class Shifts:
 
     def _pass(self, rank: int, thread: tuple[int, int], spot: Spot, time: float) -> None:
         """Compare a visit in each group that the thread uses."""
+        used = self._uses.get(thread)
+        if not used:
+            return
         loader = spot[1]
-        for group in self._uses.get(thread, ()):
-            batch = self._visits[rank, (loader, loader)]
-            total = self._counts[rank, group]
-            visit = Visit(self._visits[rank, spot], total, self._ends[rank, loader], batch, time)
-            self._visit(rank, (group, Counted.COLLECTIVES, spot), visit)
+        number, ends = self._visits[rank, spot], self._ends[rank, loader]
+        batch = self._visits[rank, (loader, loader)]
+        for group in used:
+            watch = self._places.get((group, spot))
+            if watch is None:
+                watch = self._places[group, spot] = _Watch(group, Counted.COLLECTIVES, spot)
+            self._visit(rank, watch, Visit(number, self._counts[rank, group], ends, batch, time))
 
     def _meet(self, rank: int, group: int, loader: int, time: float) -> None:
+        watch = self._batches.get((group, loader))
+        if watch is None:
+            watch = self._batches[group, loader] = _Watch(group, Counted.BATCHES, (loader, loader))
         batches = self._visits[rank, (loader, loader)]
-        visit = Visit(self._counts[rank, group], batches, self._ends[rank, loader], 0, time)
-        self._visit(rank, (group, Counted.BATCHES, (loader, loader)), visit)
+        self._visit(rank, watch, Visit(self._counts[rank, group], batches, self._ends[rank, loader], 0, time))
 
     def _use(self, rank: int, thread: tuple[int, int], group: int, route: int) -> None:
         """Count a collective; of the groups of a thread, those that it used last are followed."""
@@ -302,49 +314,65 @@ class Shifts:
         for used in self._uses.values():
             if group in used:
                 used.remove(group)
-        for key in [key for key in self._watches if key[0] == group]:
-            del self._watches[key]
+        self._places = {key: watch for key, watch in self._places.items() if key[0] != group}
+        self._batches = {key: watch for key, watch in self._batches.items() if key[0] != group}
         for member in self._names.known[group].members:
             self._counts.pop((int(member), group), None)
             self._routes.pop((int(member), group), None)
 
-    def _visit(self, rank: int, key: tuple[int, Counted, Spot], visit: Visit) -> None:
-        watch, (group, _, spot) = self._watches[key], key
-        if watch.dropped or spot[1] in self._uneven:
+    def _visit(self, rank: int, watch: _Watch, visit: Visit) -> None:
+        if watch.dropped or watch.spot[1] in self._uneven:
             return
-        watch.waiting[rank].append(visit)
-        members = self._names.known[group].members
-        while all(watch.waiting[member] for member in members):
-            # a rank is compared from its first meeting on, which others may have had a visit earlier or later
-            first = max(watch.waiting[member][0].number for member in members)
-            late = [member for member in members if watch.waiting[member][0].number < first]
-            for member in late:
-                watch.waiting[member].popleft()
-            if not late:
-                self._compare(key, watch, {int(member): watch.waiting[member].popleft() for member in members})
-        if len(watch.waiting[rank]) > MOST_OPEN:
-            watch.dropped = True
-            watch.waiting.clear()
+        mine = watch.waiting[rank]
+        mine.append(visit)
+        if len(mine) > 1:  # another one was waited for, and has not come since
+            if len(mine) > MOST_OPEN:
+                watch.dropped = True
+                watch.waiting.clear()
+            return
+        self._pair(watch)
 
-    def _compare(self, key: tuple[int, Counted, Spot], watch: _Watch, visits: dict[int, Visit]) -> None:
-        group, counted, spot = key
-        if len({visit.ends for visit in visits.values()}) > 1:
-            self._uneven.add(spot[1])
+    def _pair(self, watch: _Watch) -> None:
+        """Compare as long as every member has a visit that waits."""
+        came = [watch.waiting[member] for member in self._names.known[watch.group].members]
+        while all(came):
+            # a rank is compared from its first meeting on, which others may have had a visit earlier or later
+            first = max(visits[0].number for visits in came)
+            late = [visits for visits in came if visits[0].number < first]
+            for visits in late:
+                visits.popleft()
+            if not late:
+                self._compare(watch, [visits.popleft() for visits in came])
+
+    def _compare(self, watch: _Watch, came: list[Visit]) -> None:
+        """Compare the visits of all members, in their order."""
+        first = came[0]
+        if any(visit.ends != first.ends for visit in came):
+            self._uneven.add(watch.spot[1])
             return
-        if len({visit.batch for visit in visits.values()}) > 1:
+        if any(visit.batch != first.batch for visit in came):
             # ranks need not come here equally often for each batch: then the batches tell, and not this place
             watch.steady = watch.moving = 0
             return
-        if counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
+        visits: dict[int, Visit] = dict(zip(self._names.known[watch.group].members, came, strict=True))
+        if watch.counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
             watch.take(visits)
-            telling = counted is Counted.BATCHES or self._names.sites[spot[0]][0] in _TELLING | _ROUTED
-            # asked again now and then: the collectives may not have been enough to tell
-            if telling and watch.has_stayed and not watch.told and watch.steady % STEADY == 0:
-                by, majority, ways = watch.by, watch.majority, watch.ways
-                shift = Shift(group, counted, spot, by, majority, watch.visit, watch.since, ways)
-                if not self._may_be_another_way(shift) or self._fits(group, watch):
-                    watch.told = True
-                    self._found.append(shift)
+            self._believe(watch)
+
+    def _believe(self, watch: _Watch) -> None:
+        """Note a shift that has stayed, if it is one."""
+        # asked again now and then: the collectives may not have been enough to tell
+        if not watch.has_stayed or watch.told or watch.steady % STEADY:
+            return
+        if watch.counted is Counted.COLLECTIVES and self._names.sites[watch.spot[0]][0] not in _TELLING | _ROUTED:
+            return
+        shift = Shift(
+            *(watch.group, watch.counted, watch.spot, watch.by),
+            *(watch.majority, watch.visit, watch.since, watch.ways),
+        )
+        if not self._may_be_another_way(shift) or self._fits(watch.group, watch):
+            watch.told = True
+            self._found.append(shift)
 
     def _may_be_another_way(self, shift: Shift) -> bool:
         """Whether a rank may only have come to the same by another route or line for once."""
@@ -385,6 +413,8 @@ class Shifts:
 
 def _usual(positions: list[int]) -> tuple[int, bool]:
     """What most ranks have, and whether more than half do; else the first rank's."""
+    if positions.count(positions[0]) == len(positions):
+        return positions[0], True
     value, number = Counter(positions).most_common(1)[0]
     return (value, True) if 2 * number > len(positions) else (positions[0], False)
 

@@ -248,12 +248,14 @@ class Turns:
 
     def _arrive(self, rank: int, group: int, time: float) -> None:
         members, waiting = self._names.known[group].members, self._open[group]
-        waiting[rank].append(time)
-        if len(waiting[rank]) > MOST_OPEN:
+        mine = waiting[rank]
+        mine.append(time)
+        if len(mine) > MOST_OPEN:
             waiting.clear()
-        while all(waiting[member] for member in members):
-            times = [waiting[member].popleft() for member in members]
-            self._meet(group, max(times) - min(times), max(times))
+        elif len(mine) == 1:  # else another one was waited for, and has not come since
+            while all(waiting[member] for member in members):
+                times = [waiting[member].popleft() for member in members]
+                self._meet(group, max(times) - min(times), max(times))
         if len(self._open) > MOST_GROUPS:
             self._forget_idle()
 

@@ -280,6 +280,6 @@ def test_groups_of_every_epoch_cost_no_more_and_hide_nothing() -> None:
         for rank in range(3):
             seen.add(rank, [Moment(now, CALL, 1, places[CALL], own, True)])
     # at each place, and at each collective
-    assert len(seen._watches) <= shifts.MOST_GROUPS * (len(places) + 1)
+    assert len(seen._places) + len(seen._batches) <= shifts.MOST_GROUPS * (len(places) + 1)
     found = [shift for shift in seen.found() if shift.group == world]
     assert {rank for shift in found for rank, _ in shift.by} == {1}
