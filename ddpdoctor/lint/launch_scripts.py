@@ -11,10 +11,14 @@ OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)"
 LAUNCHED = re.compile(
     rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run|accelerate\s+launch|deepspeed|horovodrun)\b"
 )
-#: the interpreter alone, in a command without a launcher
+#: what tells a program by hand that it is one of several ranks
+_TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
+#: the interpreter alone, in a command without a launcher, and in one that is told its rank
 _PYTHON = re.compile(
-    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun))[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))"
+    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
 )
+_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\b)")
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
@@ -53,8 +57,9 @@ def named_by_old_launcher(text: bytes) -> Iterator[tuple[int, str]]:
 
 
 def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
-    """(line, program) of each command of a script or text with any launcher."""
+    """(line, program) of each command of a script or text with any launcher, or that is told its rank by hand."""
     yield from _started(text, LAUNCHED)
+    yield from _started(text, _BY_HAND)
 
 
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
@@ -65,7 +70,7 @@ def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
 def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
     """(program, command) of each command that starts a program, with a launcher or without."""
     for _, line in _commands(text):
-        program = _program(line, LAUNCHED) or _program(line, _PYTHON)
+        program = next(filter(None, (_program(line, by) for by in (LAUNCHED, _BY_HAND, _PYTHON))), "")
         if program:
             yield program, line
 

@@ -12,7 +12,7 @@ from ddpdoctor.model.record import field, record
 
 DEFAULT_EXCLUDES = (
     ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".ruff_cache", ".pytest_cache",
-    "__pycache__", "node_modules", ".eggs", "__pypackages__",
+    "__pycache__", "node_modules", ".eggs", "__pypackages__", ".ipynb_checkpoints",
 )  # fmt: skip
 
 UNREADABLE = "DD199"

@@ -8,12 +8,12 @@ from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
-from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
 #: methods that workers run for each sample, or each batch
@@ -40,6 +40,21 @@ def in_network(machine: Machine, network: Value) -> SourceSite | None:
     """Where the forward of a network, or of one of its parts, draws from a global generator."""
     forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
     return _drawn(machine, [f for f in forwards if f is not None])
+
+
+def made_up(machine: Machine, data: Value | None) -> bool:
+    """Whether a data set consists of random numbers: its class draws them once and reads nothing, or it holds tensors
+    that are drawn."""
+    obj = data.object if data is not None else None
+    if isinstance(obj, Made) and obj.path.endswith(".TensorDataset"):
+        return bool(obj.args) and all(_is_drawn(one) for one in obj.args)
+    inits = [init for info in _data(data) if (init := find_method(machine, info, "__init__")) is not None]
+    words = {last_name(n.func) for init in inits for n in walk(init.node) if isinstance(n, ast.Call)}
+    return words.isdisjoint(heuristics.READS_DATA.words) and _drawn(machine, inits) is not None
+
+
+def _is_drawn(value: Value) -> bool:
+    return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
 
 
 def _networks(machine: Machine, network: Value) -> list[ClassInfo]:

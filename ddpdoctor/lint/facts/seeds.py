@@ -169,6 +169,21 @@ def trains(facts: ModuleFacts) -> bool:
     return bool(facts.methods("backward"))
 
 
+def kept_draw(facts: ModuleFacts) -> SourceSite | None:
+    """Where an object is made that keeps random values and is neither a model, whose weights DDP sends to all ranks,
+    nor a data set."""
+    for call in _global_draws(facts):
+        function = call.context.function
+        if function is None or function.name != "__init__" or function.owner is None:
+            continue
+        bases = external_bases(facts.analysis, function.owner)
+        if not any(base.startswith("torch.") for base in bases) and not heuristics.DATA_CLASS.found_in(
+            function.owner.name
+        ):
+            return call.site
+    return None
+
+
 def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
     """The global generators that these calls seed."""
     return frozenset(generator for call in given for generator in randomness.FUNCTIONS[call.path].generators)

@@ -12,6 +12,7 @@ from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabular
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
 from ddpdoctor.lint.values.containers import parts_of
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.signal_handlers import NO_FLAGS
@@ -93,7 +94,11 @@ def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding])
     if functions:
         return functions[0]
     ranked = [v for v in values if len(v.atoms) > 1]
-    return ranked[0] if ranked else unknown("global", module.path, name)
+    if ranked:
+        return ranked[0]
+    # `model = DDP(model)`: functions that are called later see the wrapper, perhaps under a condition
+    wrappers = [v for v in values if v.tags & Tag.WRAPPED]
+    return wrappers[-1].tagged(Tag.MAYBE) if wrappers else unknown("global", module.path, name)
 
 
 def _stand_ins(bindings: list[Binding]) -> bool:

@@ -264,6 +264,19 @@ WANTS_SEED = _pattern(
     "DD131: seeded in the process that spawns the ranks, or only where the user asks for it",
     r"seed",
 )
+KEEPS_RESULTS = _words(
+    "the program keeps what it has learnt, or how well",
+    "DD136: what was learnt from data is kept",
+    "save", "save_pretrained", "save_checkpoint", "save_model", "save_state", "save_file", "SummaryWriter", "wandb",
+    "mlflow", "ModelCheckpoint",
+)  # fmt: skip
+READS_DATA = _words(
+    "the program trains on data that it reads, not on numbers that it makes up",
+    "DD136: what was learnt from data is kept",
+    "datasets", "load_dataset", "load_from_disk", "ImageFolder", "open", "imread", "Image", "read_csv", "read_parquet",
+    "memmap", "fromfile", "h5py", "lmdb", "tarfile", "webdataset", "torchaudio", "librosa", "jsonlines", "tokenizer",
+)  # fmt: skip
+DATA_CLASS = _pattern("a class holds data, by its name", "DD136: data that are made up", r"data|loader|sampler")
 OWN_WORKER_SEED = _pattern(
     "a worker is seeded with more than what torch seeded it with",
     "DD131: workers that are seeded from the equal seed and the rank",
@@ -439,6 +452,13 @@ OF_SEVERAL_PROCESSES = _words(
     "a program reads its local rank, or has to do with several processes",
     "DD146: only the underscore", ".local_rank", "distributed", "local_rank)",
 )  # fmt: skip
+NAMES_LAUNCHER = _words(
+    "the program is started by a launcher, which passes the option",
+    "DD144: an option of the launcher, through a helper",
+    "torchrun",
+    "torch.distributed.launch",
+    "torch.distributed.run",
+)
 READS_LOCAL_RANK = _words(
     "the script takes its local rank as launchers of today give it",
     "DD146: the environment is read in another file",

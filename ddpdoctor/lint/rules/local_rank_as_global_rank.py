@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`. The former is a hint where the
-file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables).
+file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables). Both are hints where the local rank is an
+option alone: who starts the program by hand may mean the global rank by it.
 
 ## Why it hangs
 Each node counts its local ranks from 0. On the second node, processes announce ranks that are already taken: the
@@ -51,19 +52,28 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Ranks of a group or a sampler that are the launcher's LOCAL_RANK."""
+    # an option of that name may be given by hand, and then it is what its giver means
+    told = any(row.found_in_any(facts.texts) for row in (heuristics.READS_LOCAL_RANK, heuristics.NAMES_LAUNCHER))
     for call in facts.named(devices.GROUP):
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
             several = launch.told_of_nodes(facts)
-            message = message if several else f"if this is ever started on two nodes, {message}"
-            severity = Severity.ERROR if several else Severity.HINT
-            yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
+            condition = "" if several else "if this is ever started on two nodes, "
+            severity = Severity.ERROR if several and told else Severity.HINT
+            yield facts.finding(
+                RULE, call.site, _if_passed(condition, message, told), severity=severity, context=call.context
+            )
     for call in facts.named(aliases.SAMPLER):
         replicas = call.argument(1, "num_replicas")
         whole = replicas is not None and replicas.tags & Tag.WORLD
         if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
-            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+            severity = Severity.WARNING if told else Severity.HINT
+            yield facts.finding(RULE, call.site, _if_passed("", message, told), severity=severity, context=call.context)
+
+
+def _if_passed(condition: str, message: str, told: bool) -> str:
+    return f"{condition}{'' if told else 'if a launcher passes it, '}{message}"
 
 
 def _local(value: Value | None) -> bool:

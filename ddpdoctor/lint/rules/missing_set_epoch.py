@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
-an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter.
+an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter. Of
+data that are random numbers, made up when the data set is, it is a hint.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -44,9 +45,9 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, epoch_calls, loaders
+from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
@@ -107,7 +108,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         loop = f"line {epochs.site.line}"
         if epochs.site.file != facts.module.path:
             loop += f" of {posixpath.basename(epochs.site.file)}"
-        message = (
+        said = (
             f"set_epoch is never called on {'this sampler' if local else 'the sampler of this loader'}"
             f"{' in its loop' if found is EpochSet.OUTSIDE else ''}, so every epoch has the same order: "
             f"call it in the loop at {loop}"
@@ -117,6 +118,10 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
         severity = Severity.ERROR if found is EpochSet.NEVER and loaders.trains(iteration.loop) else Severity.WARNING
+        message: str | Conditional = said
+        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")):
+            message = Conditional("once it trains on other data than random numbers, ", said)
+            severity = Severity.HINT
         yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context, severity=severity)
 
 
@@ -134,22 +139,44 @@ def _sampler(iteration: Iteration) -> Made | None:
 _TRAINING = frozenset({"backward", "step", "zero_grad"})
 #: methods that put a network into evaluation, and into training
 _MODES = frozenset({"eval", "train"})
+#: what a block without gradients is under
+_NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 
 
 def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
-    """Whether a function inside the epoch loop puts the network into evaluation before it comes to the loader, and
-    trains nothing: the order of what is evaluated does not matter."""
+    """Whether the network is put into evaluation inside the epoch loop before the loader is iterated, and nothing is
+    trained there: the order of what is evaluated does not matter."""
+    loop = iteration.loop.node
+    if isinstance(loop, ast.For) and _only_evaluates(epochs.node, loop):
+        return True
     for site in (*iteration.context.chain, iteration.loop.site):
         module = blocks.module_of(facts, site)
         function = innermost_function(module.tree, site.line) if module is not None else None
         if function is None or _contains(function, epochs.node):
             continue
-        calls = [n for n in walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-        before = sorted((n.lineno, last_name(n.func)) for n in calls if n.lineno < site.line)
-        modes = [name for _, name in before if name in _MODES]
-        if modes[-1:] == ["eval"] and _TRAINING.isdisjoint(last_name(n.func) for n in calls):
+        if _mode(function, site.line) == "eval" and _TRAINING.isdisjoint(_methods(function)):
             return True
     return False
+
+
+def _only_evaluates(epochs: ast.AST, loop: ast.For) -> bool:
+    """Whether a loop that is written inside the epoch loop follows an `eval()` there, or computes without gradients."""
+    if not _contains(epochs, loop) or not _TRAINING.isdisjoint(_methods(loop)):
+        return False
+    contexts = (item.context_expr for node in walk(loop) if isinstance(node, ast.With) for item in node.items)
+    without = any(isinstance(one, ast.Call) and last_name(one.func) in _NO_GRADIENTS for one in contexts)
+    return without or _mode(epochs, loop.lineno) == "eval"
+
+
+def _mode(part: ast.AST, line: int) -> str:
+    """The mode that a network was put into last before a line; "" if it is not said."""
+    calls = [n for n in walk(part) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
+    said = sorted((n.lineno, last_name(n.func)) for n in calls if n.lineno < line and last_name(n.func) in _MODES)
+    return said[-1][1] if said else ""
+
+
+def _methods(part: ast.AST) -> set[str]:
+    return {last_name(n.func) for n in walk(part) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
 
 
 def _contains(function: ast.AST, node: ast.AST) -> bool:

@@ -2,11 +2,13 @@
 
 ## What it does
 Finds a script that creates a process group and trains, and that neither seeds a generator nor calls a framework's seed
-function in any of the files that it uses.
+function in any of the files that it uses. It is a warning where the result depends on it: the script keeps what it has
+learnt from data that it reads, it has an option for a seed that nothing reads, or each rank draws what an object keeps
+that is neither a model nor a data set. Else it is a hint: a demonstration need not be repeated.
 
 ## Why it harms
-No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, the
-initial weights without DDP) differ by accident.
+No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, a
+projection, the initial weights without DDP) differ by accident.
 
 ## Example
 ```python
@@ -40,8 +42,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD136",
@@ -59,4 +64,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
         return
     message = "this script trains on several ranks and sets no seed: no run can be repeated"
-    yield facts.finding(RULE, facts.place(groups[0]), message)
+    because = _because(facts)
+    severity = None if because or _learns(facts) else Severity.HINT
+    yield facts.finding(RULE, facts.place(groups[0]), message, related=because, severity=severity)
+
+
+def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
+    """A place that shows that the program needs a seed."""
+    option = next((c for c in facts.methods("add_argument") if _is_seed(c)), None)
+    if option is not None:
+        return ((option.site, "nothing reads this seed"),)
+    kept = seeds.kept_draw(facts)
+    return ((kept, "each rank draws its own here, and keeps it"),) if kept is not None else ()
+
+
+def _is_seed(option: CallEvent) -> bool:
+    flags = (flag.constant for flag in option.args)
+    return any(isinstance(flag, str) and flag.lstrip("-").replace("-", "_") in _OPTIONS for flag in flags)
+
+
+#: as options for a seed are called
+_OPTIONS = ("seed", "random_seed", "manual_seed")
+
+
+def _learns(facts: ModuleFacts) -> bool:
+    """Whether the script keeps what comes out of it, and reads what it trains on."""
+    return facts.suggests(heuristics.KEEPS_RESULTS) and facts.suggests(heuristics.READS_DATA)

@@ -35,11 +35,26 @@ def test_what_the_old_launcher_starts(script: str, started: list[tuple[int, str]
         ("Or `python demo.py`.", [(1, "demo.py")]),
         (f"{OLD}train.py\ntorchrun train.py\nmpirun -n 8 python train.py\naccelerate launch train.py", []),
         ("python -m demo", []),
+        ("python train.py --rank 1 --world-size 2\nRANK=0 python train.py", []),
         ("python " + "$(" * 200_000, []),
     ],
 )
 def test_what_is_started_without_a_launcher(text: str, started: list[tuple[int, str]]) -> None:
     assert list(launch_scripts.started_alone(text.encode())) == started
+
+
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        ("torchrun train.py", [(1, "train.py")]),
+        ("python train.py --init-method tcp://10.0.0.1:23456 --rank 1 --world-size 2", [(1, "train.py")]),
+        ("$ RANK=1 WORLD_SIZE=2 python3 \\\n  tools/train.py", [(1, "tools/train.py")]),
+        ("python train.py --ranking loss", []),
+        ("python train.py", []),
+    ],
+)
+def test_what_is_started_as_several_ranks(text: str, started: list[tuple[int, str]]) -> None:
+    assert list(launch_scripts.started_by_launcher(text.encode())) == started
 
 
 @pytest.mark.parametrize(
