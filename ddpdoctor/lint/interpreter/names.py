@@ -88,9 +88,12 @@ def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding])
     if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
         return unknown("global", module.path, name)
     values = [_binding(machine, module, b) for b in bindings]
+    return values[0] if len(values) == 1 else _one_of(module, name, values)
+
+
+def _one_of(module: Module, name: str, values: list[Value]) -> Value:
+    """What is known of a name that is bound several times, in this order."""
     functions = [v for v in values if isinstance(v.object, (Function, Class))]
-    if len(values) == 1:
-        return values[0]
     if functions:
         return functions[0]
     ranked = [v for v in values if len(v.atoms) > 1]
