@@ -170,6 +170,27 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
 
 
+def left_to_the_first(call: CallEvent) -> bool:
+    """Whether a condition on the way says that a rank is 0, though its value cannot be seen: it is put together from
+    options, say."""
+    return any(guard.side and _says_first(guard.text) for guard in call.context.guards)
+
+
+@lru_cache(maxsize=256)
+def _says_first(text: str) -> bool:
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    for node in walk(tree):
+        if isinstance(node, ast.Compare) and [type(op) for op in node.ops] == [ast.Eq]:
+            sides = [node.left, node.comparators[0]]
+            zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
+            if zero and any(_names_rank(side) for side in sides):
+                return True
+    return False
+
+
 def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
     """Whether an attribute of this name is somewhere assigned what a condition on the rank gives."""
     return any(name in _chosen(module) for module in (facts.module, *facts.analysis.reached.values()))

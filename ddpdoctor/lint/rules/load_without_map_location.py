@@ -36,7 +36,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, launch, loaded_states, paths
+from ddpdoctor.lint.facts import attendance, devices, launch, loaded_states, paths
 from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -59,7 +59,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     on_gpus = _on_gpus(facts, groups)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        if placed or call.context.some_ranks_only or _own_file(call) or _put_together(facts, call):
+        alone = call.context.some_ranks_only or attendance.left_to_the_first(call)
+        if placed or alone or _own_file(call) or _put_together(facts, call):
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
