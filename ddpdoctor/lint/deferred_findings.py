@@ -396,7 +396,6 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD125": _callers,
     "DD127": _older_torch,
     "DD131": _seeds,
-    "DD142": _older_torch,
     "DD146": _launcher,
     "DD171": _callers,
     "DD173": _option,

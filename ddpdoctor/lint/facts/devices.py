@@ -24,8 +24,9 @@ OBJECTS = tuple(
     f"torch.distributed.{name}"
     for name in ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
 )
-#: since this torch version a barrier uses the current device; before, it guesses `rank % device_count()`
-BARRIER_ON_CURRENT = (2, 8)
+#: since this torch version a barrier puts a small tensor on the current device, by which its backend is chosen. NCCL
+#: reduces another one on a GPU that it guesses as it always did (`rank % device_count()`), if the group has used none
+BARRIER_TOUCHES_CURRENT = (2, 8)
 
 
 def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:

@@ -2,12 +2,12 @@
 
 ## What it does
 Finds `barrier(device_ids=...)` with the same device on every rank, with the global rank, or with something that is not
-a list; and, for torch before 2.8, an NCCL `barrier()` in a script that never states which device its process uses.
+a list; and an NCCL `barrier()` in a script that never states which device its process uses.
 
 ## Why it hangs
 NCCL runs a barrier as a small all_reduce on one GPU of each rank. If two ranks of a node use one GPU, NCCL rejects it
-or hangs. A number instead of a list is ignored. Older versions of torch guess `rank % device_count()`, which is wrong
-if ranks are mapped to devices in another way.
+or hangs. A number instead of a list is ignored. Where nothing tells it the device, and the group has not used one, it
+guesses `rank % device_count()`, which is wrong if ranks are mapped to devices in another way.
 
 ## Example
 ```python
@@ -54,7 +54,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Barriers whose device is wrong, or guessed."""
-    guessed = facts.torch_version < devices.BARRIER_ON_CURRENT and _nobody_says(facts)
+    guessed = _nobody_says(facts)
     for call in facts.named("torch.distributed.barrier"):
         given = call.argument(2, "device_ids")
         if given is not None:

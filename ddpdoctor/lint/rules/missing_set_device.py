@@ -2,9 +2,9 @@
 
 ## What it does
 Finds a script that creates an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
-(`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives;
-`barrier` since torch 2.8), while no code that lint can read selects the device of each process. A group that is created
-in a library, or whose users name each device by its index, is a hint.
+(`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives), while
+no code that lint can read selects the device of each process. A group that is created in a library, or whose users name
+each device by its index, is a hint.
 
 ## Why it hangs
 Until a process selects another, its current device is GPU 0. All ranks of a node put their model there: GPU 0 runs out
@@ -108,8 +108,6 @@ _ENGINE = "deepspeed.initialize"
 def _note(use: CallEvent) -> str:
     if use.path in devices.OBJECTS:
         return "objects are sent through the current device"
-    if use.path.endswith(".barrier"):
-        return "the barrier runs on the current device"
     return '"cuda" without an index is the current device; "cuda:0" is GPU 0 on every rank'
 
 
@@ -120,7 +118,4 @@ def _uses_current(facts: ModuleFacts, call: CallEvent, *, every: bool = True) ->
         return False
     if call.path in devices.OBJECTS:
         return devices.default_group(call) and call.keyword("device") is None and not call.opaque
-    if call.path == "torch.distributed.barrier":
-        current = facts.torch_version >= devices.BARRIER_ON_CURRENT
-        return current and not call.args and call.keyword("device_ids") is None and devices.default_group(call)
     return devices.unspecified(call)

@@ -1,18 +1,20 @@
 """A process selects its GPU after a collective has used one
 
 ## What it does
-Finds `torch.cuda.set_device` after a collective of the same NCCL group that runs on the current device: a `barrier`
-without `device_ids`, an object collective, a reduction of a tensor that was put on "cuda" without an index. A
-collective that runs only where there are GPUs and NCCL counts as well.
+Finds `torch.cuda.set_device` after a collective of the same NCCL group that runs on the current device: an object
+collective, a reduction of a tensor that was put on "cuda" without an index. A collective that runs only where there are
+GPUs and NCCL counts as well. After a `barrier` alone it is a hint.
 
 ## Why it hangs
 Until `set_device` is called, the current device is GPU 0 on every rank. The collective then makes NCCL connect ranks
-that share one GPU ("Duplicate GPU detected", or a hang), and leaves a context of each process on GPU 0.
+that share one GPU ("Duplicate GPU detected", or a hang), and leaves a context of each process on GPU 0, which takes
+some hundred megabytes. A barrier reduces on a GPU that it guesses by the rank, and only leaves the context (since torch
+2.8).
 
 ## Example
 ```python
 dist.init_process_group("nccl")
-dist.barrier()
+dist.broadcast_object_list(settings)
 torch.cuda.set_device(local_rank)
 ```
 
@@ -20,15 +22,13 @@ torch.cuda.set_device(local_rank)
 ```python
 torch.cuda.set_device(local_rank)
 dist.init_process_group("nccl")
-dist.barrier()
+dist.broadcast_object_list(settings)
 ```
 
 ## Fix safety
 Safe if the two statements are adjacent and the device does not come from the group: they are swapped.
 
 ## When it is wrong
-Before torch 2.8 a barrier guessed the device from the rank, which is right if every node has as many GPUs as ranks.
-Where a text of the repository asks for torch 1, it is a hint.
 `init_process_group` alone, and `device_id=`, are not reported.
 
 ## References
@@ -42,13 +42,13 @@ import itertools
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.sites import site_of
 
@@ -70,15 +70,25 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
         if early:
-            op = early[0].path.rpartition(".")[2]
-            message = f"{op} has already run on the current device, GPU 0 on every rank: select the device before it"
-            related = ((early[0].site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
-            fix = _fix(facts, early[0], setter)
-            # before torch 2 a barrier chose a device of its own
-            older = Unconfirmed(setter.site, RelatedRole.UNSTARTED) if op == "barrier" else None
+            ran = min(early, key=_only_touches)
+            op = ran.path.rpartition(".")[2]
+            touches = _only_touches(ran)
+            message = f"{op} has already {_TOUCHED if touches else _RAN}: select the device before it"
+            related = ((ran.site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
+            fix = _fix(facts, ran, setter)
+            severity = Severity.HINT if touches else None
             yield facts.finding(
-                RULE, setter.site, message, related=related, fix=fix, context=setter.context, unconfirmed=older
+                RULE, setter.site, message, related=related, fix=fix, context=setter.context, severity=severity
             )
+
+
+#: what a barrier has done on GPU 0, and what other collectives have
+_TOUCHED = "put a tensor on the current device, so each rank keeps a context on GPU 0"
+_RAN = "run on the current device, GPU 0 on every rank"
+
+
+def _only_touches(call: CallEvent) -> bool:
+    return call.path == "torch.distributed.barrier"
 
 
 def _on_nccl(facts: ModuleFacts, group: CallEvent, before: list[CallEvent]) -> bool:
@@ -101,7 +111,7 @@ def _on_current(facts: ModuleFacts, call: CallEvent, before: list[CallEvent]) ->
     if not devices.default_group(call) or call.opaque:
         return False
     if call.path == "torch.distributed.barrier":
-        current = facts.torch_version >= devices.BARRIER_ON_CURRENT
+        current = facts.torch_version >= devices.BARRIER_TOUCHES_CURRENT
         return current and not call.args and call.keyword("device_ids") is None
     if call.path in devices.OBJECTS:
         return call.keyword("device") is None
