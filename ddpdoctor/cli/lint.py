@@ -120,7 +120,7 @@ def _status(args: argparse.Namespace, found: bool) -> ExitCode:
 def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | None) -> LintReport:
     if raw is not None:
         result = Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
-        return LintReport(result.findings, result.texts, 1, 1)
+        return LintReport(result.findings, result.texts, 1, 1, result.hints)
     progress = lint_output.LintProgress(sys.stderr)
     try:
         return engine.lint(

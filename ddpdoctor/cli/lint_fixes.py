@@ -113,4 +113,4 @@ def _linted(path: str, raw: bytes, how: FixRun) -> LintReport:
         return raw if other == here else files.read_file(other)
 
     result = Linter(how.settings, how.root, read=read).bytes(path, raw, named=True)
-    return LintReport(result.findings, result.texts, 1, 1)
+    return LintReport(result.findings, result.texts, 1, 1, result.hints)

@@ -67,6 +67,8 @@ def print_findings(args: argparse.Namespace, report: LintReport, stream: TextIO 
         text = _nothing(report) if out.isatty() else ""
     else:
         text = _rendered(args.output_format, report, options.screen(out, os.environ).color)
+    if text and args.output_format == "full" and report.hints:
+        text = f"{text.rstrip()} {_left_out(report.hints)}\n"
     if stream is not None:
         stream.write(text.encode(stream.encoding or "utf-8", "backslashreplace").decode(stream.encoding or "utf-8"))
     else:
@@ -142,6 +144,10 @@ def _nothing(report: LintReport) -> str:
         verb = "mentions" if report.mattering == 1 else "mention"
         return f"No findings in {files}, of which {report.mattering} {verb} distributed training.\n"
     return f"No findings in {files}.\n"
+
+
+def _left_out(hints: int) -> str:
+    return f"{hints} hint{'s are' if hints > 1 else ' is'} not shown: see --extend-select ALL."
 
 
 def _append_summary(path: str, report: LintReport) -> None:

@@ -49,10 +49,12 @@ class Grounds:
 
 @record(frozen=True, slots=True)
 class Entry:
-    """What is known of a file: its findings, and those that other files have to confirm."""
+    """What is known of a file: its findings, those that other files have to confirm, and how many hints are not
+    shown."""
 
     findings: tuple[Finding, ...]
     unsure: tuple[Finding, ...]
+    hints: int = 0
 
 
 class Cache:
@@ -75,7 +77,7 @@ class Cache:
             if entry["content"] != digest(raw) or not self._holds(entry):
                 return None
             findings, unsure = (_decoded(entry[kind]) for kind in ("findings", "unsure"))
-            return Entry(findings, unsure)
+            return Entry(findings, unsure, int(entry["hints"]))
         except (OSError, zlib.error, ValueError, LookupError, TypeError, AttributeError):
             return None
 
@@ -87,7 +89,7 @@ class Cache:
             there.setdefault(folder, {})[name] = int(answer)
         content = {
             "content": digest(raw), "files": grounds.files, "there": there,
-            "findings": codec.encode(entry.findings), "unsure": codec.encode(entry.unsure),
+            "findings": codec.encode(entry.findings), "unsure": codec.encode(entry.unsure), "hints": entry.hints,
         }  # fmt: skip
         place = self._place(path, named=named)
         part = f"{place}.{os.getpid()}"

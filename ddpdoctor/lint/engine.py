@@ -39,6 +39,8 @@ class LintReport:
     #: files found, and how many of them could matter
     files: int
     mattering: int
+    #: hints that the settings leave out
+    hints: int = 0
 
 
 def lint(
@@ -71,7 +73,14 @@ def lint(
     results = [by_path[path] for path, _, _ in mattering]
     findings = _without_repeats([f for f in _with_confirmed(results) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
-    return LintReport(findings, texts, len(candidates), len(mattering))
+    return LintReport(findings, texts, len(candidates), len(mattering), _left_out(results, findings, settings))
+
+
+def _left_out(results: list[FileResult], findings: tuple[Finding, ...], settings: Settings) -> int:
+    """How many hints are not reported, without those that other files have made more of."""
+    open_ = (f for r in results for f in r.unsure if deferred_findings.stays(f) and not settings.shows(f))
+    places = {in_order(f) for f in open_}
+    return sum(result.hints for result in results) - sum(in_order(f) in places for f in findings)
 
 
 def _known(mattering: list[Sized], cache: Cache) -> dict[str, FileResult]:

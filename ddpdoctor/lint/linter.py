@@ -38,6 +38,8 @@ class FileResult:
     texts: Mapping[str, str] = field(default_factory=dict)
     #: deferred findings, which other files of the project have to confirm
     unsure: tuple[Finding, ...] = ()
+    #: how many hints there are that are not shown
+    hints: int = 0
 
 
 class Linter:
@@ -71,7 +73,9 @@ class Linter:
         self._adopted = False
         result = self.bytes(path, raw, named=named)
         if self._cache is not None:
-            self._cache.store(path, raw, Entry(result.findings, result.unsure), self._grounds(), named=named)
+            self._cache.store(
+                path, raw, Entry(result.findings, result.unsure, result.hints), self._grounds(), named=named
+            )
         return result
 
     def _read(self, path: str) -> bytes | None:
@@ -156,11 +160,12 @@ class Linter:
         dropped = {f for f in open_ if not deferred_findings.stays(f)}
         shown = (f for f in findings if self._settings.shows(f) and f not in dropped)
         kept = sorted(map(deferred_findings.settled, shown), key=in_order)
+        hints = sum(not self._settings.shows(f) for f in findings if f not in dropped)
         if decoded is None or not (kept or open_):
-            return FileResult(path, tuple(kept))
+            return FileResult(path, tuple(kept), hints=hints)
         if not decoded.cells:
-            return FileResult(path, tuple(kept), _texts(path, decoded), open_)
-        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded))
+            return FileResult(path, tuple(kept), _texts(path, decoded), open_, hints)
+        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded), hints=hints)
 
 
 def in_order(finding: Finding) -> tuple[str, int, int, str]:
@@ -199,10 +204,10 @@ def cached(cache: Cache, path: str, *, named: bool) -> FileResult | None:
     if raw is None or entry is None:
         return None
     if not entry.findings and not entry.unsure:
-        return FileResult(path, ())
+        return FileResult(path, (), hints=entry.hints)
     decoded = _decoded(path, raw)
     texts = _texts(path, decoded) if isinstance(decoded, source.DecodedSource) else {}
-    return FileResult(path, entry.findings, texts, entry.unsure)
+    return FileResult(path, entry.findings, texts, entry.unsure, entry.hints)
 
 
 def _decoded(path: str, raw: bytes) -> source.DecodedSource | source.Unreadable:

@@ -192,8 +192,22 @@ def test_a_terminal_is_told_that_nothing_was_found(tmp_path: Path) -> None:
     assert _on_a_terminal(tmp_path, ".") == "No findings in 2 files, of which 1 mentions distributed training.\n"
     assert _on_a_terminal(tmp_path, "other.py") == "No findings in 1 file.\n"
     assert _on_a_terminal(tmp_path, "-o", "json", ".") == "[]\n"
+    (tmp_path / "train.py").write_text(HINTED)
+    for _ in range(2):  # found, and as the cache knows it
+        said = _on_a_terminal(tmp_path, "train.py")
+        assert said == "No findings in 1 file. 1 hint is not shown: see --extend-select ALL.\n"
     (tmp_path / "train.py").write_text(BROKEN)
     assert _on_a_terminal(tmp_path, "train.py").startswith("\x1b[1;31mDD111\x1b[0m ")
+
+
+#: a demonstration that is never seeded, and keeps nothing
+HINTED = """\
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+for batch in load():
+    model(batch).sum().backward()
+"""
 
 
 class _Terminal:
