@@ -30,11 +30,11 @@ PROVEN_WITHIN = 6.0
 STALL_MARGIN = 4.0
 #: runs of which one must be in time: what else a machine does makes a run later, never earlier
 TRIES = 5
-#: faults for which the launcher matters: it tells the ranks who they are before they meet, and sees how they end; and
-#: the one that people meet most often. Another test has all under torchrun
+#: faults for which the launcher matters: it tells the ranks who they are before they meet, and sees how they end.
+#: Another test has all under torchrun
 LAUNCHED = (
     *("rank-missing-at-init", "rendezvous-unreachable", "rank-died", "exception-masked"),
-    *("shape-mismatch", "dtype-mismatch", "uneven-inputs"),
+    *("shape-mismatch", "dtype-mismatch"),
 )
 #: a deadlock that is proven, one that is not, and a rank that is slow
 TIMED = ("rank-conditional-collective", "lock-wait", "slow-host-work")

@@ -16,6 +16,7 @@ from ddpdoctor.collect.exits import read_exits
 
 LAUNCHER = """
 import os, signal, subprocess, sys, time
+sys.modules["torch"] = None  # a launcher may do without; to import it takes longer than all else here
 from ddpdoctor.probe import state, worker_exits
 
 def end(number, frame):
