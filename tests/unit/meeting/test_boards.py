@@ -24,8 +24,8 @@ from ddpdoctor.meeting.store import Address, StoreBoard
 if TYPE_CHECKING:
     import torch.distributed as dist
 
-#: seconds in which a helper imports torch, on any machine
-STARTUP = 120.0
+#: seconds in which a helper imports torch, on any machine, and in which a store answers on a busy one
+STARTUP, BUSY = 120.0, 60.0
 Make = Callable[[], Board]
 
 
@@ -63,7 +63,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
         if store is None:
             made.append(FolderBoard(tmp_path))
         else:
-            made.append(StoreBoard(Address("127.0.0.1", store.port, sys.executable), os.environ))
+            made.append(StoreBoard(Address("127.0.0.1", store.port, sys.executable), os.environ, patience=BUSY))
         return made[-1]
 
     yield another
