@@ -14,9 +14,12 @@ from ddpdoctor.lint.taint_comments import INEFFECTIVE
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
 
-#: a file that cannot be read as Python; always on
+#: a file that cannot be read as Python, of which nothing is known; always on
 UNREADABLE = LintRule(
-    settings.UNREADABLE, "unreadable-source", Severity.ERROR, advice="mend what the message names, or exclude the file"
+    settings.UNREADABLE,
+    "unreadable-source",
+    Severity.WARNING,
+    advice="mend what the message names, or exclude the file",
 )
 
 #: rules of the engine itself

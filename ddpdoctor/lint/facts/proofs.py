@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -69,6 +70,27 @@ def _keeping(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     return ""
 
 
+def _handed_on(facts: ModuleFacts, item: CollectiveDivergence) -> str:
+    """The function behind the branch that something under the branch is handed, and may call on the other ranks; "" if
+    there is none: `study.optimize(objective)`."""
+    module = blocks.module_of(facts, item.branch.site)
+    line = item.branch.site.line
+    branch = next((n for n in module.of(ast.If) if n.test.lineno == line), None) if module is not None else None
+    if branch is None:
+        return ""
+    calls = (node for node in walk(branch) if isinstance(node, ast.Call))
+    given = (a for call in calls for a in (*call.args, *(k.value for k in call.keywords)))
+    names = _functions(facts, (*item.chain, item.op.site))
+    return next((a.id for a in given if isinstance(a, ast.Name) and a.id in names), "")
+
+
+def _functions(facts: ModuleFacts, sites: Iterable[SourceSite]) -> set[str]:
+    """The names of the functions that these places are in."""
+    modules = ((blocks.module_of(facts, site), site.line) for site in sites)
+    functions = (innermost_function(module.tree, line) for module, line in modules if module is not None)
+    return {f.name for f in functions if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))}
+
+
 def _open(text: str, *, ranked: bool) -> str:
     """The part of a condition that reads no setting of the job and no rank, "" if there is none.
 
@@ -98,6 +120,8 @@ def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return f"where `{shown(condition)}` lets ranks come here, "
     if name := _keeping(facts, item):
         return f"unless @{name} has kept the result of an earlier call, "
+    if name := _handed_on(facts, item):
+        return f"unless what {name} is handed to calls it, "
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.interpreter import bases, container_mutation, signals
+from ddpdoctor.lint.interpreter import bases, container_mutation, signals, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -48,13 +48,26 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
         so_far = machine.heap.get((key, name))
         if so_far is not None:
             return so_far
-    cached_key = (obj.info, obj.site, name)
-    if cached_key in machine.attributes:
-        return container_mutation.so_far(machine, key, name, machine.attributes[cached_key])
-    machine.attributes[cached_key] = None
-    value = _stored(machine, owner, obj, name)
-    machine.attributes[cached_key] = value
-    return container_mutation.so_far(machine, key, name, value)
+    return container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+
+
+def _known(machine: Machine, owner: Value, obj: Instance, name: str) -> Value | None:
+    """What the methods store, found once; anew as long as one of them runs: `self.model = DDP(self.model)`."""
+    key = (obj.info, obj.site, name)
+    if key not in machine.attributes:
+        machine.attributes[key] = None
+        value = _stored(machine, owner, obj, name)
+        if _is_being_stored(machine, obj, name):
+            del machine.attributes[key]
+            return value
+        machine.attributes[key] = value
+    return machine.attributes[key]
+
+
+def _is_being_stored(machine: Machine, obj: Instance, name: str) -> bool:
+    """Whether a method that stores the attribute runs now, besides `__init__`."""
+    methods = (method for info in mro(machine, obj.info) for method in info.stores.get(name, ()))
+    return any(method.name != "__init__" and method in machine.stack for method in methods)
 
 
 def _whole(value: Value, key: int, name: str) -> Value:
@@ -79,7 +92,7 @@ def _stored(
         if first.known and len(first.atoms) == 1 and _given_later(machine, obj, name):
             return unknown("attribute", id(obj.info), name)
         return first if me is None else _whole(first, me, name)
-    one = _by_rank(owner, obj, name, values) or _beside_stand_ins(values)
+    one = _by_rank(owner, obj, name, values) or _beside_stand_ins(values) or wrapping.among(values)
     return one if one is not None else unknown("attribute", id(obj.info), name)
 
 

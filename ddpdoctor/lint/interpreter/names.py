@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 
-from ddpdoctor.lint.interpreter import signals
+from ddpdoctor.lint.interpreter import signals, wrapping
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
 from ddpdoctor.lint.values.containers import parts_of
-from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.signal_handlers import NO_FLAGS
@@ -99,9 +98,7 @@ def _one_of(module: Module, name: str, values: list[Value]) -> Value:
     ranked = [v for v in values if len(v.atoms) > 1]
     if ranked:
         return ranked[0]
-    # `model = DDP(model)`: functions that are called later see the wrapper, perhaps under a condition
-    wrappers = [v for v in values if v.tags & Tag.WRAPPED]
-    return wrappers[-1].tagged(Tag.MAYBE) if wrappers else unknown("global", module.path, name)
+    return wrapping.among(values) or unknown("global", module.path, name)
 
 
 def _stand_ins(bindings: list[Binding]) -> bool:

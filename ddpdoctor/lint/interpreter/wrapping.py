@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from ddpdoctor.lint.interpreter.events import Access, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -29,6 +30,13 @@ def is_wrapped(value: Value | None) -> bool:
     one.
     """
     return value is not None and value.tags & MODEL == Tag.WRAPPED
+
+
+def among(values: Iterable[Value]) -> Value | None:
+    """The wrapper that is one of the values of a name: `model = DDP(model)`. What is called later sees the wrapper,
+    perhaps under a condition."""
+    wrappers = [value for value in values if value.tags & Tag.WRAPPED]
+    return wrappers[-1].tagged(Tag.MAYBE) if wrappers else None
 
 
 def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.Call, site: SourceSite) -> None:

@@ -31,6 +31,8 @@ Unsafe: the other spelling is added; the source of the value is not changed.
 ## When it is wrong
 DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.
 
+Not reported are programs that need torch 1, because they import what torch 2 does not have.
+
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html
 """
@@ -46,6 +48,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
@@ -66,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
-    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
+    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text) or _needs_torch_1(facts):
         return
     options = facts.methods("add_argument")
     dashed = [call.receiver.atoms for call in options if call.receiver is not None and _spells(call, "--local-rank")]
@@ -95,6 +98,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
+
+
+#: modules that torch and torchvision no longer have since torch 2.0 (torchvision's since torch 1.10)
+_GONE = ("torch._six", "torchvision.models.utils")
+
+
+def _needs_torch_1(facts: ModuleFacts) -> bool:
+    """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(_imports_gone(module) for module in modules if any(word in module.text for word in _GONE))
+
+
+def _imports_gone(module: Module) -> bool:
+    guarded = {part for node in module.of(ast.Try) for part in ast.walk(node)}
+    from_ = (node.module or "" for node in module.of(ast.ImportFrom) if node not in guarded)
+    whole = (alias.name for node in module.of(ast.Import) if node not in guarded for alias in node.names)
+    return any(name in _GONE for name in (*from_, *whole))
 
 
 def _spells(call: CallEvent, option: str) -> list[ast.Constant]:

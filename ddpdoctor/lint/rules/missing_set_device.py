@@ -45,6 +45,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -118,4 +119,11 @@ def _uses_current(facts: ModuleFacts, call: CallEvent, *, every: bool = True) ->
         return False
     if call.path in devices.OBJECTS:
         return devices.default_group(call) and call.keyword("device") is None and not call.opaque
-    return devices.unspecified(call)
+    return devices.unspecified(call) and not _is_bare_loss(call)
+
+
+def _is_bare_loss(call: CallEvent) -> bool:
+    """Whether it moves a loss that was made without weights: there is nothing in it to move."""
+    made = call.receiver.object if call.receiver is not None else None
+    bare = isinstance(made, Made) and made.path.startswith("torch.nn.") and made.path.endswith("Loss")
+    return bare and isinstance(made, Made) and not made.args and made.keyword("weight") is None

@@ -52,7 +52,7 @@ from ddpdoctor.program.sites import SourceSite
 RULE = LintRule(
     "DD151",
     "rank0-long-work-vs-timeout",
-    Severity.WARNING,
+    Severity.HINT,
     ("DD231", "DD232", "DD233"),
     advice="do it before init_process_group, or pass a longer timeout to it",
 )
@@ -102,7 +102,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 related = ((wait.site, f"{op} of all ranks"),)
                 yield facts.finding(
                     RULE, call.site, f"where the file is large, {message}" if brief else message, related=related,
-                    context=call.context, severity=Severity.HINT if brief else Severity.WARNING,
+                    context=call.context,
                 )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 ## What it does
 Finds a script that creates a process group and trains, and that neither seeds a generator nor calls a framework's seed
-function in any of the files that it uses. It is a warning where the result depends on it: the script keeps what it has
-learnt from data that it reads, it has an option for a seed that nothing reads, or each rank draws what an object keeps
-that is neither a model nor a data set. Else it is a hint: a demonstration need not be repeated.
+function in any of the files that it uses. It is a warning where the program shows that it needs one: it has an option
+for a seed that nothing reads, or each rank draws what an object keeps that is neither a model nor a data set. Else it
+is a hint: a demonstration or a measurement need not be repeated.
 
 ## Why it harms
 No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, a
@@ -43,7 +43,6 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import SourceSite
@@ -65,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     message = "this script trains on several ranks and sets no seed: no run can be repeated"
     because = _because(facts)
-    severity = None if because or _learns(facts) else Severity.HINT
+    severity = None if because else Severity.HINT
     yield facts.finding(RULE, facts.place(groups[0]), message, related=because, severity=severity)
 
 
@@ -85,8 +84,3 @@ def _is_seed(option: CallEvent) -> bool:
 
 #: as options for a seed are called
 _OPTIONS = ("seed", "random_seed", "manual_seed")
-
-
-def _learns(facts: ModuleFacts) -> bool:
-    """Whether the script keeps what comes out of it, and reads what it trains on."""
-    return facts.suggests(heuristics.KEEPS_RESULTS) and facts.suggests(heuristics.READS_DATA)
