@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from ddpdoctor.lint.interpreter.trace import Branch, Loop
-from ddpdoctor.lint.ranks.residual import Cell, walk
+from ddpdoctor.lint.ranks.residual import Cell, has_op, walk
 from ddpdoctor.lint.values.values import Symbol, Taint
 
 #: most conditions that both ranks test, and most paths, that are enumerated
@@ -15,20 +15,24 @@ Way = tuple[tuple[object, ...], ...]
 
 
 def may_agree(one: Cell | None, two: Cell | None) -> bool:
-    """Whether the ranks can run the same sequences whatever both test, with no rank's own data among what one tests.
+    """Whether the ranks can run the same sequences whatever both test.
 
     `if metrics is None or rank != last: ...` leaves one rank with a condition that the others do not have. That alone
     proves nothing: a condition that both test is tried with the same outcome on both, any other with each outcome.
+    Where one tests data of its own, its sequence must be the same with each outcome: `if rank == 0 and best(): if not
+    distributed: return` makes no difference where ranks are distributed.
     """
     left, right = _conditions(one), _conditions(two)
     own = {key: taint for side in (left, right) for key, taint in side.items() if not (key in left and key in right)}
     shared = sorted(left.keys() & right.keys())
-    if any(taint > Taint.UNKNOWN for taint in own.values()) or len(shared) > _CONDITIONS:
+    if len(shared) > _CONDITIONS:
         return False
+    most = 1 if any(taint > Taint.UNKNOWN for taint in own.values()) else _WAYS
     try:
         for outcomes in product((True, False), repeat=len(shared)):
             known = dict(zip(shared, outcomes, strict=True))
-            if {way for way, _ in _ways(one, known)} != {way for way, _ in _ways(two, known)}:
+            ways = {way for way, _ in _ways(one, known)}
+            if ways != {way for way, _ in _ways(two, known)} or len(ways) > most:
                 return False
     except _TooMany:
         return False
@@ -71,6 +75,8 @@ def _ways(cell: Cell | None, known: dict[int, bool]) -> list[tuple[Way, dict[int
 def _steps(cell: Cell, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool]]]:
     if isinstance(cell.step, Loop):
         body = frozenset(way for way, _ in _ways(cell.sides[0], known))
+        if not any(key[0] != "exit" for way in body for key in way) and not has_op(cell.rest):
+            return [((), known)]  # however it is left, nothing runs
         return [((("loop", cell.key[1], body),), known)]
     if not isinstance(cell.step, Branch):
         return [((cell.key,), known)]
