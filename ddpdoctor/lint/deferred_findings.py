@@ -154,6 +154,11 @@ class _Project:
         """(script or text, line) that starts it without a launcher, by program."""
         return self._started(self.scripts, launch_scripts.started_alone)
 
+    @cached_property
+    def as_one(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it as one process, without a launcher or by one, by program."""
+        return {**self._started(self.scripts, launch_scripts.started_as_one), **self.alone}
+
     def _started(
         self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]
     ) -> dict[str, tuple[str, int]]:
@@ -211,7 +216,8 @@ def _unreached(finding: Finding) -> bool:
 
 def stays(finding: Finding) -> bool:
     """Whether it is worth a look even if no other file confirms it."""
-    return not (finding.code in _DROPPED and _noted(finding)) and not _unreached(finding)
+    open_ = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    return not (finding.code in _DROPPED and open_) and not _unreached(finding)
 
 
 def _top(path: str) -> str:
@@ -223,13 +229,30 @@ def _top(path: str) -> str:
     return folder if posixpath.basename(top) in _AROUND else top
 
 
-def _epochs(project: _Project, _: Finding) -> Confirmation | None:
-    """Whether the project iterates over epochs, nothing sets a sampler's epoch, and all files were searched."""
+def _epochs(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether the project iterates over epochs, nothing sets a sampler's epoch, and all files were searched; of a loop
+    that runs once by default, whether a script or text gives it another number."""
+    if any(note.role is RelatedRole.UNSTARTED for note in finding.related):
+        return _more_epochs(project, finding)
     texts = project.all_texts
     if texts is None or any(_TELLS.search(text) for text in texts):
         return None
     loops = any(heuristics.EPOCH_LOOPS.found_in(text.decode(errors="replace")) for text in texts)
     return Confirmation("no file of the project does this") if loops else None
+
+
+def _more_epochs(project: _Project, finding: Finding) -> Confirmation | None:
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    flag = _FLAG.search(finding.condition)
+    more = re.compile(rb"--" + re.escape(flag.group(1).encode()) + rb"[= ]+(?!1(?!\d))\S") if flag is not None else None
+    commands = (command for program, command in project.commands if _is_named(program, path))
+    if more is None or not any(more.search(command) for command in commands):
+        return None
+    return Confirmation("it is started with more than one epoch", Severity.ERROR)
+
+
+#: an option in the condition of a finding
+_FLAG = re.compile(r"--([\w-]+)")
 
 
 def _seeds(project: _Project, _: Finding) -> Confirmation | None:
@@ -254,7 +277,7 @@ def _launcher(project: _Project, finding: Finding) -> Confirmation | None:
     if told is not None:
         return Confirmation("it is started here by torch.distributed.launch", at=told)
     if hands_on:
-        return None if project.launched or project.alone else Confirmation("nothing here says how it is started")
+        return None if project.launched or project.as_one else Confirmation("nothing here says how it is started")
     return _BY_NO_LAUNCHER if _starts_otherwise(project, path) else None
 
 
@@ -270,7 +293,7 @@ def _named(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, int]
 
 def _starts_otherwise(project: _Project, path: str) -> bool:
     """Whether the repository says how its programs are started, and this one, or any, is not by a launcher."""
-    if _named(project.launched, path) is not None or not (project.launched or project.alone):
+    if _named(project.launched, path) is not None or not (project.launched or project.as_one):
         return False
     is_program = b"__main__" in (read_file(path) or b"")
     return is_program or not project.launched
@@ -296,11 +319,11 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     if path in project.launched or project.may_start_ranks:
         return None
-    at = project.alone.get(path)
+    at = project.as_one.get(path)
     if at is None and _named(project.launched, path) is not None:
         return None
-    at = at or _named(project.alone, path)
-    if at is None and (project.launched or not project.alone):
+    at = at or _named(project.as_one, path)
+    if at is None and (project.launched or not project.as_one):
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
     return Confirmation(said, _LOWER[finding.severity], at, condition)

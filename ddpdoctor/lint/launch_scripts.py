@@ -19,6 +19,9 @@ _PYTHON = re.compile(
     rb"[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
 )
 _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\b)")
+#: a launcher that starts one process, unless it is started on several nodes
+_ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
+_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
@@ -58,13 +61,18 @@ def named_by_old_launcher(text: bytes) -> Iterator[tuple[int, str]]:
 
 def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text with any launcher, or that is told its rank by hand."""
-    yield from _started(text, LAUNCHED)
-    yield from _started(text, _BY_HAND)
+    for by in (LAUNCHED, _BY_HAND):
+        yield from _started(text, by, one=False)
 
 
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)
+
+
+def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command with a launcher that is told to start one process."""
+    yield from _started(text, LAUNCHED, one=True)
 
 
 def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
@@ -75,11 +83,16 @@ def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
             yield program, line
 
 
-def _started(text: bytes, by: re.Pattern[bytes]) -> Iterator[tuple[int, str]]:
+def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> Iterator[tuple[int, str]]:
+    """`one`: only of commands that start one process, or only of others."""
     for number, line in _commands(text):
         program = _program(line, by)
-        if program:
+        if program and (one is None or one is _is_one(line)):
             yield number, program
+
+
+def _is_one(line: bytes) -> bool:
+    return _ONE_PROCESS.search(line) is not None and _SEVERAL_NODES.search(line) is None
 
 
 def _program(line: bytes, by: re.Pattern[bytes]) -> str:

@@ -109,6 +109,30 @@ def runs_once(loop: EnclosingLoop) -> bool:
         obj.args[-1].constant == 1 and len(obj.args) == 1)  # fmt: skip
 
 
+def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
+    """The option that says how often the loop runs, if that is once where nobody gives it; "" for any other loop."""
+    obj = loop.over.object if loop.over is not None else None
+    if not isinstance(obj, Made) or obj.path != "builtins.range" or obj.node is None or not obj.node.args:
+        return ""
+    name = last_name(obj.node.args[min(len(obj.node.args), 2) - 1])
+    modules = (facts.module, *facts.analysis.reached.values())
+    options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
+    return next((flag for node in options if _is_one(node) and (flag := _flag(node, name))), "")
+
+
+def _is_one(option: ast.Call) -> bool:
+    """Whether the option is 1 where nobody gives it."""
+    given = (k.value for k in option.keywords if k.arg == "default")
+    return any(isinstance(value, ast.Constant) and value.value in (1, "1") for value in given)
+
+
+def _flag(option: ast.Call, name: str) -> str:
+    """How the option is written that is kept under this name; "" if it is another one."""
+    flags = [a.value for a in option.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    kept = {k.value.value for k in option.keywords if k.arg == "dest" and isinstance(k.value, ast.Constant)}
+    return next((flag for flag in flags if name in kept or flag.lstrip("-").replace("-", "_") == name), "")
+
+
 def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
     """The variable that the object is assigned to where it is created."""
     if made.site.file != facts.module.path:

@@ -3,7 +3,8 @@
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
 an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter. Of
-data that are random numbers, made up when the data set is, it is a hint.
+data that are random numbers, made up when the data set is, it is a hint. It is a warning where an option says how many
+epochs there are, which is one by default, unless a script or text starts the program with more.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -53,7 +54,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -119,10 +120,21 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         fix = _fix(facts, iteration, sampler, epochs)
         severity = Severity.ERROR if found is EpochSet.NEVER and loaders.trains(iteration.loop) else Severity.WARNING
         message: str | Conditional = said
+        open_: Unconfirmed | None = None
+        if severity is Severity.ERROR and (option := loaders.once_by_default(facts, epochs)):
+            message = Conditional(f"if {option} is more than 1, ", said)
+            severity, open_ = Severity.WARNING, Unconfirmed(epochs.site, RelatedRole.UNSTARTED)
         if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")):
             message = Conditional("once it trains on other data than random numbers, ", said)
             severity = Severity.HINT
-        yield facts.finding(RULE, here, message, related=related, fix=fix, context=iteration.context, severity=severity)
+        yield facts.finding(
+            *(RULE, here, message),
+            related=related,
+            fix=fix,
+            context=iteration.context,
+            severity=severity,
+            unconfirmed=open_,
+        )
 
 
 def _sampler(iteration: Iteration) -> Made | None:

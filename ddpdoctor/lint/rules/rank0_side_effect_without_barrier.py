@@ -52,7 +52,7 @@ from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import collectives, filesystem, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name
@@ -166,6 +166,8 @@ def _race(
     places = _side_by_side(facts, writer.call, reader.call)
     if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
         return None
+    if any(writer.call.index < c.index < reader.call.index and _may_meet(c, late) for c in facts.calls):
+        return None
     # the others have created the folder themselves
     own = any(
         t.parts == writer.parts
@@ -176,6 +178,11 @@ def _race(
         if t.call.index < reader.call.index
     )
     return None if own else places
+
+
+def _may_meet(call: CallEvent, late: int) -> bool:
+    """Whether it is a collective in which these ranks may wait for the one that writes: its group may not be known."""
+    return call.path in collectives.COLLECTIVES and not late & ~call.context.mask
 
 
 def _excluded(writer: CallEvent, reader: CallEvent) -> bool:

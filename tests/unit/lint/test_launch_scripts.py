@@ -49,12 +49,27 @@ def test_what_is_started_without_a_launcher(text: str, started: list[tuple[int, 
         ("torchrun train.py", [(1, "train.py")]),
         ("python train.py --init-method tcp://10.0.0.1:23456 --rank 1 --world-size 2", [(1, "train.py")]),
         ("$ RANK=1 WORLD_SIZE=2 python3 \\\n  tools/train.py", [(1, "tools/train.py")]),
+        ("torchrun --nproc_per_node=1 train.py", []),
+        ("torchrun --nproc_per_node=1 --nnodes=2 train.py", [(1, "train.py")]),
         ("python train.py --ranking loss", []),
         ("python train.py", []),
     ],
 )
 def test_what_is_started_as_several_ranks(text: str, started: list[tuple[int, str]]) -> None:
     assert list(launch_scripts.started_by_launcher(text.encode())) == started
+
+
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        ("torchrun --nproc_per_node=1 train.py\ntorchrun --nproc-per-node 1 --nnodes 2 train.py", [(1, "train.py")]),
+        ("deepspeed --num_gpus 1 train.py\ndeepspeed --num_gpus 16 train.py", [(1, "train.py")]),
+        ("accelerate launch --num_processes 1 --num_machines 1 train.py", [(1, "train.py")]),
+        ("python train.py", []),
+    ],
+)
+def test_what_a_launcher_starts_as_one_process(text: str, started: list[tuple[int, str]]) -> None:
+    assert list(launch_scripts.started_as_one(text.encode())) == started
 
 
 @pytest.mark.parametrize(

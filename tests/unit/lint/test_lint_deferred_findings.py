@@ -294,6 +294,8 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
         ({}, "error"),
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
         ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py", "start.py": "import torch\ntorch.multiprocessing.spawn(main)\n"}, "error"),
         # nothing is ever started with a launcher, by whatever name a script starts it
@@ -328,6 +330,34 @@ if __name__ == "__main__":
         for batch in loader:
             model(batch.float().view(-1, 1)).sum().backward()
 """
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("", "warning"),
+        ("torchrun --nproc_per_node 8 train.py", "warning"),
+        ("torchrun --nproc_per_node 8 train.py --epochs 1", "warning"),
+        ("torchrun --nproc_per_node 8 train.py --epochs 10", "error"),
+        ("torchrun --nproc_per_node 8 train.py --epochs=$EPOCHS", "error"),
+        ("torchrun --nproc_per_node 8 other.py --epochs 10", "warning"),
+    ],
+)
+def test_an_epoch_that_is_the_only_one_by_default(
+    command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    option = 'args.add_argument("--epochs", type=int, default=1)\n    args = args.parse_args()\n'
+    program = EPOCHS.replace(
+        "    dist.init_process_group", f"    args = argparse.ArgumentParser()\n    {option}    dist.init_process_group"
+    )
+    program = f"import argparse\n{program}".replace("range(10)", "range(args.epochs)")
+    for name, content in {".git/HEAD": "", "train.py": program, "run.sh": command}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if --epochs is more than 1, ") == (severity == "warning")
 
 
 @pytest.mark.parametrize(
