@@ -92,6 +92,16 @@ class _Project:
         return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
 
     @cached_property
+    def zero_stages(self) -> frozenset[bytes]:
+        """The stages of DeepSpeed's ZeRO that configurations of the repository name, as files or in its programs."""
+        root = _root(self.top)
+        files = itertools.islice(_files(root, (".json",)), MOST_SCRIPTS) if root else ()
+        texts = [raw for path in files if (raw := read_file(path)) is not None and len(raw) <= LARGEST_SCRIPT]
+        texts += [text for text in (self.texts or {}).values() if b"stage" in text]
+        zero = (text for text in texts if _ZERO in text)
+        return frozenset(stage for text in zero for stage in _STAGE.findall(text))
+
+    @cached_property
     def may_start_ranks(self) -> bool:
         """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
         return self.texts is None or any(map(_STARTS_RANKS.search, self.texts.values()))
@@ -411,6 +421,21 @@ def _callers(project: _Project, finding: Finding) -> Confirmation | None:
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 
+#: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
+_ZERO = b"zero_optimization"
+_STAGE = re.compile(rb"[\"']stage[\"']\s*:\s*[\"']?(\w+)")
+
+
+def _unsharded(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3."""
+    text = read_file(os.path.abspath(finding.file)) or b""  # noqa: PTH100 - as the scripts' paths
+    stages = project.zero_stages
+    if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
+        return None
+    said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
+    return Confirmation(f"the configurations of DeepSpeed are of stage {said}, which gathers nothing", Severity.HINT)
+
+
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD101": _epochs,
@@ -422,6 +447,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD146": _launcher,
     "DD171": _callers,
     "DD173": _option,
+    "DD175": _unsharded,
 }
 #: nothing is said of these unless they are confirmed
 _DROPPED = frozenset({"DD101"})

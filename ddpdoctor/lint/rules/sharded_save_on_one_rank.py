@@ -27,8 +27,9 @@ No automatic fix.
 
 ## When it is wrong
 `save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
-sharded: they are warnings where the program offers FSDP or DeepSpeed, hints elsewhere, and are not reported if the
-condition tests the kind of sharding. An operation under a condition that nothing decides is a warning.
+sharded: they are warnings where the program offers FSDP or DeepSpeed, hints elsewhere and where the repository's
+configurations of DeepSpeed have no stage 3, and are not reported if the condition tests the kind of sharding. An
+operation under a condition that nothing decides is a warning.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html
@@ -40,14 +41,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.text import shown
 
 RULE = LintRule(
@@ -114,9 +115,14 @@ def _of_frameworks(facts: ModuleFacts) -> Iterator[Finding | None]:
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
             if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):
-                message = f"under FSDP or DeepSpeed, {call.method} gathers the model: call it on all ranks"
-                severity = Severity.WARNING if facts.suggests(heuristics.OFFERS_SHARDING) else Severity.HINT
-                yield facts.finding(RULE, call.site, message, severity=severity, context=call.context)
+                message = f"under FSDP or ZeRO stage 3, {call.method} gathers the model: call it on all ranks"
+                offers = facts.suggests(heuristics.OFFERS_SHARDING)
+                yield facts.finding(
+                    *(RULE, call.site, message),
+                    severity=Severity.WARNING if offers else Severity.HINT,
+                    context=call.context,
+                    unconfirmed=Unconfirmed(call.site, RelatedRole.UNSTARTED) if offers else None,
+                )
 
 
 def _made_there(call: CallEvent) -> bool:

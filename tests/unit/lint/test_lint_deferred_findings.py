@@ -360,6 +360,40 @@ def test_an_epoch_that_is_the_only_one_by_default(
     assert finding.message.startswith("if --epochs is more than 1, ") == (severity == "warning")
 
 
+SAVES = """\
+import torch.distributed as dist
+from transformers import Trainer, TrainingArguments
+
+args = TrainingArguments(deepspeed="ds.json")
+trainer = Trainer(model=make(), args=args)
+trainer.train()
+if dist.get_rank() == 0:
+    trainer.save_model("out")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"ds.json": '{"zero_optimization": {"stage": 2}}'}, "hint"),
+        ({"ds.json": '{"zero_optimization": {"stage": 2}}', "other.json": '{"stage": 3}'}, "hint"),
+        ({"ds.json": '{"zero_optimization": {"stage": 3}}'}, "warning"),
+        ({"ds.json": '{"zero_optimization": {"stage": "auto"}}'}, "warning"),
+        ({"configs.py": "CONFIG = {'zero_optimization': {'stage': 1}}"}, "hint"),
+    ],
+)
+def test_what_gathers_nothing_below_the_third_stage(
+    files: dict[str, str], severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, content in {".git/HEAD": "", "train.py": SAVES, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+
+
 @pytest.mark.parametrize(
     ("texts", "asked"),
     [
