@@ -12,7 +12,7 @@ import itertools
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -346,15 +346,48 @@ def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:
 
 
 def _option(project: _Project, finding: Finding) -> Confirmation | None:
-    """Whether what is loaded is an option of the program that no script or text which starts it passes."""
+    """Whether what is loaded is an option of the program that no script or text which starts it passes, or is loaded
+    only with one that is off by default."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    lines = (read_file(path) or b"").splitlines()
+    text = read_file(path) or b""
+    lines = text.splitlines()
     options = set(_OPTION.findall(lines[finding.line - 1])) if 0 < finding.line <= len(lines) else set()
     commands = [command for program, command in project.commands if _is_named(program, path)]
-    if not options or not commands or any(_passes(command, options) for command in commands):
-        return None
-    names = ", ".join(sorted(f"--{option.decode(errors='replace')}" for option in options))
-    return Confirmation(f"no script or text that starts it passes {names}", Severity.HINT)
+    asked = [options, *({option} for option in _asked_above(lines, finding.line) if _is_off(text, option))]
+    for one in filter(None, asked if commands else ()):
+        if not any(_passes(command, one) for command in commands):
+            names = ", ".join(sorted(f"--{option.decode(errors='replace')}" for option in one))
+            return Confirmation(f"no script or text that starts it passes {names}", Severity.HINT)
+    return None
+
+
+def _asked_above(lines: Sequence[bytes], number: int) -> Iterator[bytes]:
+    """The options that the conditions around a line ask for."""
+    depth = _indent(lines[number - 1]) if 0 < number <= len(lines) else 0
+    for line in reversed(lines[: number - 1]):
+        if line.strip() and _indent(line) < depth:
+            depth = _indent(line)
+            if line.lstrip().startswith((b"if ", b"elif ")) and b" not " not in line:
+                yield from _OPTION.findall(line)
+        if not depth:
+            return
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _is_off(text: bytes, option: bytes) -> bool:
+    """Whether the file has the option, and it is off where nobody gives it."""
+    name = re.escape(option).replace(b"_", b"[-_]")
+    found = re.search(rb"add_argument\([^()]*--" + name + rb"\b([^()]*)", text)
+    given = _DEFAULT.search(found.group(1)) if found is not None else None
+    return found is not None and (given is None or given.group(1) in _OFF)
+
+
+#: the default of an option, and those that are off
+_DEFAULT = re.compile(rb"default\s*=\s*([^,\s)]+)")
+_OFF = frozenset({b"None", b"False", b"0", b"''", b'""'})
 
 
 #: an option of the command line, read from where such are kept

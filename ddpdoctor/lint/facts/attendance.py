@@ -173,22 +173,29 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
 def left_to_the_first(call: CallEvent) -> bool:
     """Whether a condition on the way says that a rank is 0, though its value cannot be seen: it is put together from
     options, say."""
-    return any(guard.side and _says_first(guard.text) for guard in call.context.guards)
+    return any(_says_first(guard.text, side=guard.side) for guard in call.context.guards)
 
 
 @lru_cache(maxsize=256)
-def _says_first(text: str) -> bool:
+def _says_first(text: str, *, side: bool) -> bool:
     try:
-        tree = ast.parse(text, mode="eval")
+        return _is_first(ast.parse(text, mode="eval").body, side=side)
     except SyntaxError:
         return False
-    for node in walk(tree):
-        if isinstance(node, ast.Compare) and [type(op) for op in node.ops] == [ast.Eq]:
-            sides = [node.left, node.comparators[0]]
-            zero = any(isinstance(side, ast.Constant) and side.value == 0 for side in sides)
-            if zero and any(_names_rank(side) for side in sides):
-                return True
-    return False
+
+
+def _is_first(test: ast.expr, *, side: bool) -> bool:
+    """Whether a rank is 0 where the condition has this outcome."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_first(test.operand, side=not side)
+    if isinstance(test, ast.BoolOp):
+        # all parts of an `and` that holds hold, and none of an `or` that does not
+        return isinstance(test.op, ast.And) is side and any(_is_first(part, side=side) for part in test.values)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    parts = [test.left, test.comparators[0]]
+    zero = any(isinstance(part, ast.Constant) and part.value == 0 for part in parts)
+    return isinstance(test.ops[0], ast.Eq if side else ast.NotEq) and zero and any(map(_names_rank, parts))
 
 
 def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:

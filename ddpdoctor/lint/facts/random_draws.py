@@ -43,14 +43,26 @@ def in_network(machine: Machine, network: Value) -> SourceSite | None:
 
 
 def made_up(machine: Machine, data: Value | None) -> bool:
-    """Whether a data set consists of random numbers: its class draws them once and reads nothing, or it holds tensors
-    that are drawn."""
+    """Whether a data set consists of random numbers: its class draws them, once or for each sample, and reads nothing,
+    or it holds tensors that are drawn."""
     obj = data.object if data is not None else None
     if isinstance(obj, Made) and obj.path.endswith(".TensorDataset"):
         return bool(obj.args) and all(_is_drawn(one) for one in obj.args)
     inits = [init for info in _data(data) if (init := find_method(machine, info, "__init__")) is not None]
-    words = {last_name(n.func) for init in inits for n in walk(init.node) if isinstance(n, ast.Call)}
-    return words.isdisjoint(heuristics.READS_DATA.words) and _drawn(machine, inits) is not None
+    gets = [get for info in _data(data) if (get := find_method(machine, info, "__getitem__")) is not None]
+    words = {last_name(n.func) for part in (*inits, *gets) for n in walk(part.node) if isinstance(n, ast.Call)}
+    if not words.isdisjoint(heuristics.READS_DATA.words):
+        return False
+    # of what is there by index something is kept, and only noise is added
+    return _drawn(machine, inits) is not None or (not any(map(_by_index, gets)) and _drawn(machine, gets) is not None)
+
+
+def _by_index(get: FunctionInfo) -> bool:
+    """Whether a `__getitem__` takes something by its index."""
+    index = get.parameters[1].arg if len(get.parameters) > 1 else ""
+    taken = (n.slice for n in walk(get.node) if isinstance(n, ast.Subscript))
+    given = (a for n in walk(get.node) if isinstance(n, ast.Call) for a in n.args)
+    return any(isinstance(n, ast.Name) and n.id == index for part in (*taken, *given) for n in ast.walk(part))
 
 
 def _is_drawn(value: Value) -> bool:
@@ -79,7 +91,7 @@ def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
 
 def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
     """The first draw in the functions, or in the project's functions that they call."""
-    seen: list[FunctionInfo] = []
+    infos, seen = list(infos), list[FunctionInfo]()
     while infos and len(seen) < _MOST:
         info = infos.pop(0)
         if info in seen:

@@ -88,7 +88,7 @@ ONE_NODE = _words(
 SEVERAL_NODES = _pattern(
     "the program is started on several nodes",
     "DD174: where the program is told of nodes",
-    r"n_?nodes|num_nodes|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+    r"n(um)?_?nodes(?![= ]*1\b)|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
 )
 ASKS_FOR_NODES = _pattern("a condition on the machines of the job", "DD144: one node by condition", "node")
 LOCAL_ADDRESS = _words(

@@ -267,6 +267,47 @@ def test_what_only_an_option_loads_matters_where_a_script_passes_it(
     assert bool(told) == (severity == "hint" and command.startswith("torchrun"))
 
 
+RESUMES = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--resume", DEFAULT)
+    args = parser.parse_args()
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(dist.get_rank())
+    model = make()
+    if args.resume:
+        for part in parts(args):
+            model.load_state_dict(torch.load(part))
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "command", "severity"),
+    [
+        ('action="store_true"', "torchrun --nproc_per_node 8 train.py", "hint"),
+        ('default=""', "torchrun --nproc_per_node 8 train.py", "hint"),
+        ('default="last"', "torchrun --nproc_per_node 8 train.py", "warning"),
+        ('action="store_true"', "torchrun --nproc_per_node 8 train.py --resume", "warning"),
+        ('action="store_true"', "", "warning"),
+    ],
+)
+def test_what_is_loaded_only_with_an_option_that_is_off(
+    default: str, command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = RESUMES.replace("DEFAULT", default)
+    for name, content in {".git/HEAD": "", "train.py": program, "run.sh": command}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
 REMOVED = """\
 import torch.distributed as dist
 
