@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,21 @@ from ddpdoctor.lint import engine
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import RelatedRole
+
+#: writes the files of a repository, in which the test then runs
+Repository = Callable[[Mapping[str, str]], None]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    def write(files: Mapping[str, str]) -> None:
+        for name, content in {".git/HEAD": "", **files}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(content, encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+
+    return write
+
 
 FACTORY = """
 from torch.utils.data import DataLoader, DistributedSampler
@@ -127,24 +143,16 @@ dist.barrier()
     ],
 )
 def test_a_group_under_a_condition_matters_where_something_starts_one_process(
-    text: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, severity: str, repository: Repository
 ) -> None:
-    for name, content in {".git/HEAD": "", "tools/train.py": CONDITIONAL, "README.md": text}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"tools/train.py": CONDITIONAL, "README.md": text})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD123"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("where it is started without a launcher: ") == (severity == "hint")
 
 
-def test_where_torch_1_is_asked_for_its_launcher_passes_the_underscore(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, content in {".git/HEAD": "", "train.py": TAKES, "requirements.txt": "torch==1.13.1\n"}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+def test_where_torch_1_is_asked_for_its_launcher_passes_the_underscore(repository: Repository) -> None:
+    repository({"train.py": TAKES, "requirements.txt": "torch==1.13.1\n"})
     shown = engine.lint(["."], Settings(frozenset({"DD146"}), hints=frozenset())).findings
     every = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
     assert (shown, [finding.severity.value for finding in every]) == ((), ["hint"])
@@ -255,12 +263,9 @@ if args.start_from:
     ],
 )
 def test_what_only_an_option_loads_matters_where_a_script_passes_it(
-    command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, severity: str, repository: Repository
 ) -> None:
-    for name, content in {".git/HEAD": "", "train.py": LOADS, "run.sh": command}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": LOADS, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == severity
     told = {note.message for note in finding.related} & {"no script or text that starts it passes --start_from"}
@@ -297,13 +302,10 @@ if __name__ == "__main__":
     ],
 )
 def test_what_is_loaded_only_with_an_option_that_is_off(
-    default: str, command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    default: str, command: str, severity: str, repository: Repository
 ) -> None:
     program = RESUMES.replace("DEFAULT", default)
-    for name, content in {".git/HEAD": "", "train.py": program, "run.sh": command}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": program, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == severity
 
@@ -319,12 +321,9 @@ dist.reduce_multigpu([])
 
 @pytest.mark.parametrize(("torch", "severity"), [("torch>=1.7", "error"), ("torch==1.7.1", "hint")])
 def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
-    torch: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    torch: str, severity: str, repository: Repository
 ) -> None:
-    for name, content in {".git/HEAD": "", "train.py": REMOVED, "requirements.txt": torch}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": REMOVED, "requirements.txt": torch})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD127"}))).findings
     assert finding.severity.value == severity
 
@@ -345,12 +344,9 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
     ],
 )
 def test_what_harms_several_ranks_where_texts_start_one_process(
-    files: dict[str, str], severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: dict[str, str], severity: str, repository: Repository
 ) -> None:
-    for name, content in {".git/HEAD": "", "train.py": EPOCHS, **files}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": EPOCHS, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
@@ -384,18 +380,13 @@ if __name__ == "__main__":
         ("torchrun --nproc_per_node 8 other.py --epochs 10", "warning"),
     ],
 )
-def test_an_epoch_that_is_the_only_one_by_default(
-    command: str, severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_epoch_that_is_the_only_one_by_default(command: str, severity: str, repository: Repository) -> None:
     option = 'args.add_argument("--epochs", type=int, default=1)\n    args = args.parse_args()\n'
     program = EPOCHS.replace(
         "    dist.init_process_group", f"    args = argparse.ArgumentParser()\n    {option}    dist.init_process_group"
     )
     program = f"import argparse\n{program}".replace("range(10)", "range(args.epochs)")
-    for name, content in {".git/HEAD": "", "train.py": program, "run.sh": command}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": program, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("if --epochs is more than 1, ") == (severity == "warning")
@@ -425,12 +416,9 @@ if dist.get_rank() == 0:
     ],
 )
 def test_what_gathers_nothing_below_the_third_stage(
-    files: dict[str, str], severity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: dict[str, str], severity: str, repository: Repository
 ) -> None:
-    for name, content in {".git/HEAD": "", "train.py": SAVES, **files}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    repository({"train.py": SAVES, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
     assert finding.severity.value == severity
 
@@ -447,13 +435,8 @@ def test_what_gathers_nothing_below_the_third_stage(
         ({"tools/requirements.txt": "torch==1.7.0", "README.md": "torch>=2.1"}, True),
     ],
 )
-def test_which_torch_the_texts_ask_for(
-    texts: dict[str, str], asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, content in {".git/HEAD": "", "tools/train.py": TAKES, **texts}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+def test_which_torch_the_texts_ask_for(texts: dict[str, str], asked: bool, repository: Repository) -> None:
+    repository({"tools/train.py": TAKES, **texts})
     (finding,) = engine.lint(["tools"], Settings(frozenset({"DD146"}))).findings
     assert finding.severity.value == ("hint" if asked else "warning")
 
