@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -224,11 +225,17 @@ def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
     return {name: "\n".join(lines) for name, lines in texts.items()}
 
 
+#: the parser that lint has: what is valid in one Python may not be in another
+_PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
 def unreadable(path: str, problem: source.Unreadable) -> Finding:
+    """The finding of a file, or a part of it, of which nothing is known."""
     rule = registry.UNREADABLE
+    message = problem.message.replace("does not parse:", f"does not parse with {_PYTHON}:", 1)
     return Finding(
         rule.code, rule.name, rule.severity, path, problem.line, problem.column, problem.line, problem.column,
-        problem.message, advice=rule.advice,
+        message, advice=rule.advice,
     )  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import sys
 import tokenize
 import warnings
 
@@ -51,10 +50,6 @@ def decode(raw: bytes) -> DecodedSource | Unreadable:
     return DecodedSource(text.replace("\r\n", "\n").replace("\r", "\n"), encoding)
 
 
-#: what may be new or gone is so in this version
-_PARSER = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-
-
 def parse(text: str) -> ast.Module | Unreadable:
     """Parse; anything that the parser rejects is an Unreadable with its line."""
     if "\x00" in text:
@@ -65,7 +60,7 @@ def parse(text: str) -> ast.Module | Unreadable:
             return ast.parse(text)
     except SyntaxError as error:
         column = error.offset if error.offset is not None and error.offset > 0 else 1
-        return Unreadable(f"does not parse with {_PARSER}: {error.msg}", max(error.lineno or 1, 1), column)
+        return Unreadable(f"does not parse: {error.msg}", max(error.lineno or 1, 1), column)
     except ValueError as error:
         return Unreadable(f"does not parse: {error}")
     except (RecursionError, MemoryError):
