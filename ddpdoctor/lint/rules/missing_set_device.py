@@ -125,5 +125,6 @@ def _uses_current(facts: ModuleFacts, call: CallEvent, *, every: bool = True) ->
 def _is_bare_loss(call: CallEvent) -> bool:
     """Whether it moves a loss that was made without weights: there is nothing in it to move."""
     made = call.receiver.object if call.receiver is not None else None
-    bare = isinstance(made, Made) and made.path.startswith("torch.nn.") and made.path.endswith("Loss")
-    return bare and isinstance(made, Made) and not made.args and made.keyword("weight") is None
+    if not isinstance(made, Made) or not made.path.startswith("torch.nn.") or not made.path.endswith("Loss"):
+        return False
+    return not made.args and made.keyword("weight") is None

@@ -159,6 +159,8 @@ def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) 
     """Whether the network is put into evaluation inside the epoch loop before the loader is iterated, and nothing is
     trained there: the order of what is evaluated does not matter."""
     loop = iteration.loop.node
+    if any(inside.node is loop for call in facts.methods(*_TRAINING) for inside in call.context.loops):
+        return False  # perhaps by a function that the loop calls
     if isinstance(loop, ast.For) and _only_evaluates(epochs.node, loop):
         return True
     for site in (*iteration.context.chain, iteration.loop.site):
