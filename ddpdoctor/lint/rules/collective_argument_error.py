@@ -3,11 +3,13 @@
 ## What it does
 Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
 and a root that differs between ranks, such as each rank itself. A constant root in a group that is called after a way
-to split the job, such as `data_parallel_group`, is a warning: there are several such groups.
+to split the job, such as `data_parallel_group`, is a warning: there are several such groups. Also finds a list for the
+tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group
-raises ValueError. Ranks that name different roots wait for one another, or each keeps its own data.
+raises ValueError. Ranks that name different roots wait for one another, or each keeps its own data. Multiplying a list
+copies no tensor: what one rank has sent overwrites what another has, and all entries are equal.
 
 ## Example
 ```python
@@ -31,6 +33,7 @@ https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -40,6 +43,9 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External, GroupOf
 from ddpdoctor.lint.values.values import WORLD, Symbol, Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -60,8 +66,16 @@ _ROOTED = {
 }  # fmt: skip
 
 
+#: operation -> position and name of the list that it fills, with a tensor of each rank
+_FILLED = {
+    "torch.distributed.all_gather": (0, "tensor_list"), "torch.distributed.gather": (1, "gather_list"),
+    "torch.distributed.all_to_all": (0, "output_tensor_list"),
+}  # fmt: skip
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Roots that are not ranks, or not ranks of the group."""
+    """Roots that are not ranks, or not ranks of the group; lists in which one tensor stands for all ranks."""
+    yield from _one_tensor(facts)
     for call in facts.named(*_ROOTED):
         position, name, group_at = _ROOTED[call.path]
         root = call.argument(position, name)
@@ -111,3 +125,52 @@ def _named(root: Value, mask: int) -> list[tuple[int, int]]:
         return []
     said = [(rank, root.at(rank)) for rank in range(WORLD) if mask & 1 << rank and type(root.at(rank)) is int]
     return [*said[:1], *(item for item in said[1:] if item[1] != said[0][1])]
+
+
+def _one_tensor(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Lists that hold one tensor several times, where each rank's values shall go into a tensor of its own."""
+    for call in facts.named(*_FILLED):
+        if call.site.file != facts.module.path:
+            continue
+        position, name = _FILLED[call.path]
+        given = next((k.value for k in call.node.keywords if k.arg == name), None)
+        if given is None and position < len(call.node.args):
+            given = call.node.args[position]
+        made = _made(facts, call, given) if isinstance(given, ast.Name) else given
+        if made is None or not _repeats(made):
+            continue
+        op = call.path.rpartition(".")[2]
+        message = (
+            f"all entries of this list are one tensor, so that {op} leaves the values of one rank in all of them: make "
+            "a tensor for each rank, `[torch.empty_like(x) for _ in range(world_size)]`"
+        )
+        related = ((site_of(facts.module, made), "the list is made here"),)
+        yield facts.finding(RULE, call.site, message, related=related if made is not given else ())
+
+
+def _made(facts: ModuleFacts, call: CallEvent, name: ast.Name) -> ast.expr | None:
+    """What a list is made of that has one assignment in the function, and no entry set on its own."""
+    scope = innermost_function(facts.module.tree, call.site.line) or facts.module.tree
+    nodes = walk(scope)
+    sets = [n for n in nodes if isinstance(n, ast.Name) and n.id == name.id and isinstance(n.ctx, ast.Store)]
+    made = [n for n in nodes if isinstance(n, ast.Assign) and n.targets == sets]
+    if len(made) != 1 or made[0].lineno > call.site.line:
+        return None
+    changed = (n.value for n in nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    before = (n for n in changed if isinstance(n, ast.Name) and n.id == name.id and n.lineno < call.site.line)
+    return made[0].value if next(before, None) is None else None
+
+
+def _repeats(expr: ast.expr) -> bool:
+    """Whether it is a list of one tensor, repeated: multiplied, or made anew for no entry of a comprehension."""
+    if isinstance(expr, ast.IfExp):
+        return _repeats(expr.body) or _repeats(expr.orelse)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+        for side, other in ((expr.left, expr.right), (expr.right, expr.left)):
+            if isinstance(side, (ast.List, ast.Tuple)) and len(side.elts) == 1:
+                once = isinstance(other, ast.Constant) and other.value == 1
+                return not once and isinstance(side.elts[0], (ast.Call, ast.Name, ast.Attribute))
+    if isinstance(expr, ast.ListComp) and isinstance(expr.elt, (ast.Name, ast.Attribute)):
+        own = {n.id for g in expr.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        return not own & {n.id for n in ast.walk(expr.elt) if isinstance(n, ast.Name)}
+    return False

@@ -1,8 +1,8 @@
 """torch.load without map_location on every rank
 
 ## What it does
-Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, and a
-function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a network or an optimizer is
+Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
+`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a network or an optimizer is
 a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not reported. So is a path that
 is an option of the program (`args.resume`) which no script or text of the repository passes that starts it, one that is
 loaded only with such an option, and one that is called pretrained.
@@ -40,7 +40,7 @@ from ddpdoctor.lint.facts import attendance, devices, launch, loaded_states, pat
 from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
@@ -56,7 +56,8 @@ _MESSAGE = "every rank loads onto the device from which the file was saved, usua
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks without a device."""
     groups = facts.named(devices.GROUP)
-    on_gpus = _on_gpus(facts, groups)
+    makers = [c for c in facts.named(frameworks.ACCELERATOR) if not _kept_on_cpu(c)]
+    on_gpus = _on_gpus(facts, groups) or bool(makers)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
         alone = call.context.some_ranks_only or attendance.left_to_the_first(call)
@@ -64,7 +65,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
-        if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, groups))):
+        if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, [*groups, *makers]))):
             continue
         ignored = known and _parameter(call) is not None
         own = content is Content.STATE and not _published(call)
@@ -126,6 +127,12 @@ def _on_gpus(facts: ModuleFacts, groups: list[CallEvent]) -> bool:
         any(devices.on_nccl(facts, group) and devices.texts_of(group, 0, "backend") for group in groups)
         or (not all(_no_gpu(group) for group in groups) and facts.suggests(heuristics.USES_GPU))
     )
+
+
+def _kept_on_cpu(maker: CallEvent) -> bool:
+    """Whether an Accelerator is told to use no GPU."""
+    given = maker.keyword("cpu")
+    return given is not None and given.constant is not False
 
 
 def _no_gpu(group: CallEvent) -> bool:

@@ -1,7 +1,8 @@
 """Every rank trains on all the data
 
 ## What it does
-Finds data-parallel training from a shuffling `DataLoader` without a sampler, in a file that wraps its model in DDP.
+Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, or with gradients that
+the program itself reduces over all ranks (`all_reduce(p.grad)`).
 
 ## Why it harms
 Each rank iterates over the whole data set: an epoch costs as much as on one GPU, and the gradients average duplicates.
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import averaged_gradients, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import heuristics
@@ -61,6 +62,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Shuffling loaders without a sampler whose loop has a DDP backward, if nothing splits by rank."""
     if facts.suggests(heuristics.SPLITS_DATA, heuristics.SPLITS_LOADERS):
         return
+    averaged = averaged_gradients.calls(facts)
     for iteration in facts.iterations:
         over = iteration.loop.over
         loader = loaders.loader_of(over)
@@ -72,7 +74,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         plain = sampler is None and loader.argument(4, "batch_sampler") is None
         if not plain or shuffle is None or shuffle.constant is not True or _split(facts, loader.argument(0, "dataset")):
             continue
-        ops = [op for op in facts.repeated(iteration) if _backward(op)]
+        ops = [op for op in facts.repeated(iteration) if _backward(op) or averaged_gradients.is_averaging(averaged, op)]
         if ops:
             message = "every rank iterates over all of this data: give the loader a DistributedSampler"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)

@@ -36,10 +36,9 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import averaged_gradients, seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
@@ -49,7 +48,6 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
 
 RULE = LintRule(
     "DD135",
@@ -71,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Layers created from a generator seeded by rank, with nothing to make them equal."""
     if facts.named(*DDP_PATHS) or facts.suggests(heuristics.MAKES_EQUAL) or seeds.by_framework(facts):
         return
-    averaged = next((c for c in _all_reduces(facts) if _of_gradient(c)), None)
+    averaged = next(iter(averaged_gradients.calls(facts)), None)
     copied = next((c for c in facts.named(aliases.FSDP) if _copies(c)), None)
     reason = averaged or copied
     if reason is None or any(_of_parameter(c) for c in facts.named("torch.distributed.broadcast")):
@@ -90,16 +88,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((layer.site, "the first weights"), (reason.site, note))
             yield facts.finding(RULE, last.site, message, related=related)
             return
-
-
-def _all_reduces(facts: ModuleFacts) -> list[CallEvent]:
-    return facts.named("torch.distributed.all_reduce")
-
-
-def _of_gradient(call: CallEvent) -> bool:
-    """`all_reduce(p.grad)` or `all_reduce(p.grad.data)`."""
-    tensor = call.node.args[0] if call.node.args else None
-    return isinstance(tensor, ast.expr) and any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in walk(tensor))
 
 
 def _of_parameter(call: CallEvent) -> bool:

@@ -1,0 +1,46 @@
+"""Where a program itself averages gradients over all ranks, without DDP."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.values.values import WORLD
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import walk
+
+#: variables between the gradient and the tensor that is reduced: a copy of it, a list of them, one flat tensor
+_STEPS = 3
+
+
+def calls(facts: ModuleFacts) -> list[CallEvent]:
+    """All `all_reduce(p.grad)`, also of a variable that a gradient was put into."""
+    return [c for c in facts.named("torch.distributed.all_reduce") if _of_gradient(facts, c)]
+
+
+def is_averaging(averaged: list[CallEvent], op: Op) -> bool:
+    """Whether a collective is one of these calls, over all ranks of the job and not those of a part of it."""
+    everywhere = op.members is None or op.members == tuple(range(WORLD))
+    return everywhere and any(call.site == op.site for call in averaged)
+
+
+def _of_gradient(facts: ModuleFacts, call: CallEvent) -> bool:
+    tensor = call.node.args[0] if call.node.args else None
+    if tensor is None:
+        tensor = next((k.value for k in call.node.keywords if k.arg == "tensor"), None)
+    module = blocks.module_of(facts, call.site)
+    if tensor is None or module is None:
+        return False
+    scope = innermost_function(module.tree, call.site.line)
+    made = [n for n in walk(scope) if isinstance(n, ast.Assign)] if scope is not None else []
+    read = [tensor]
+    for _ in range(_STEPS):
+        nodes = [n for expr in read for n in walk(expr)]
+        if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in nodes):
+            return True
+        names = {n.id for n in nodes if isinstance(n, ast.Name)}
+        read = [a.value for a in made if any(isinstance(t, ast.Name) and t.id in names for t in a.targets)]
+    return False
