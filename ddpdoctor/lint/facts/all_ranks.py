@@ -1,7 +1,8 @@
 """What shows that every rank comes to a call in a function whose callers are not visible.
 
 A function of a library may be called on rank 0 only. But ranks that run a collective in it, or that are told apart in
-it, are all there: what the same function does beside that, under no condition on the rank, all of them do.
+it, are all there: what the same function does beside that, under no condition on the rank, all of them do. So are those
+whose trainer calls a hook.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Guard
 from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, Scope, Trace
-from ddpdoctor.lint.knowledge import filesystem, heuristics
-from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
+from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import shown
 
 #: operations that two ranks run, and the others do not
@@ -37,7 +39,7 @@ def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     # what a script does before it starts its processes, it does once
     if call.context.from_script:
         return None
-    return _joined(facts, call) or _guarded_beside(facts, call)
+    return _joined(facts, call) or _guarded_beside(facts, call) or _hooked(facts, call)
 
 
 def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -102,6 +104,18 @@ def _guarded_beside(facts: ModuleFacts, call: CallEvent) -> Witness | None:
         guard = next((g for g in other.context.guards if len(g.truth) > 1), None)
         if guard is not None and _compatible(other.context.guards, call.context):
             return Witness(other.site, f"another file of this function is left to the ranks with `{shown(guard.text)}`")
+    return None
+
+
+def _hooked(facts: ModuleFacts, call: CallEvent) -> Witness | None:
+    """The hook of a framework that leads to the call: its trainer calls it on each of its ranks."""
+    owner, _, name = call.context.calls[0].rpartition(".")
+    if not name.startswith(frameworks.ON_ALL_RANKS):
+        return None
+    for info in facts.module.classes:
+        hook = info.methods.get(name) if info.node.name == owner else None
+        if hook is not None and frameworks.HOOKED.intersection(framework_objects.bases(facts.analysis, info)):
+            return Witness(site_of(facts.module, hook.node), "the trainer calls this hook on every rank")
     return None
 
 

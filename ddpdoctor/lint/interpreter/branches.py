@@ -207,6 +207,15 @@ def try_statement(machine: Machine, frame: Frame, node: Any) -> None:
     frame.handler = before_handler
 
 
+def _with_packages(frame: Frame, ended: dict[str, Value]) -> dict[str, Value]:
+    """The variables behind `except ImportError: wandb = None`: where anything is done with it, it is the package."""
+    lost = {
+        name for name in frame.module.imports.keys() & frame.env.keys()
+        if (value := frame.env[name]) is not ended.get(name) and value.known and value.constant is None
+    }  # fmt: skip
+    return {name: value for name, value in frame.env.items() if name not in lost} if lost else frame.env
+
+
 def _handler(
     machine: Machine, frame: Frame, handler: ast.ExceptHandler,
     start: tuple[dict[str, Value], int], ended: tuple[dict[str, Value], int],
@@ -218,7 +227,7 @@ def _handler(
         frame.env[handler.name] = unknown("exception", id(handler))
     frame.handler = "except"
     machine.execute(frame, handler.body)
-    out, env, mask = tuple(frame.out), frame.env, frame.mask
+    out, env, mask = tuple(frame.out), _with_packages(frame, ended[0]), frame.mask
     frame.out = before_out
     raised = symbol("except", id(handler))
     if out:

@@ -12,6 +12,7 @@ from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabular
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
 from ddpdoctor.lint.values.containers import parts_of
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.signal_handlers import NO_FLAGS
@@ -60,6 +61,9 @@ def global_value(machine: Machine, module: Module, name: str) -> Value | None:
 def _global(machine: Machine, module: Module, name: str) -> Value | None:
     bindings = module.bindings.get(name)
     target = module.imports.get(name)
+    if target is not None and bindings and all(_is_none(b) for b in bindings):
+        # `except ImportError: wandb = None`: where anything is done with it, it is the package
+        return imported(machine, module, target).tagged(Tag.MAYBE)
     if bindings:
         return signals.variable(module, name, 0, local=False) or _bound(machine, module, name, bindings)
     if target is not None:
@@ -99,6 +103,10 @@ def _one_of(module: Module, name: str, values: list[Value]) -> Value:
     if ranked:
         return ranked[0]
     return wrapping.among(values) or unknown("global", module.path, name)
+
+
+def _is_none(binding: Binding) -> bool:
+    return binding.part is None and isinstance(binding.value, ast.Constant) and binding.value.value is None
 
 
 def _stand_ins(bindings: list[Binding]) -> bool:

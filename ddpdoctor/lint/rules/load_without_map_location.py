@@ -2,10 +2,10 @@
 
 ## What it does
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
-`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a network or an optimizer is
-a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not reported. So is a path that
-is an option of the program (`args.resume`) which no script or text of the repository passes that starts it, one that is
-loaded only with such an option, and one that is called pretrained.
+`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a
+network or an optimizer is a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not
+reported. So is a path that is an option of the program (`args.resume`) which no script or text of the repository passes
+that starts it, one that is loaded only with such an option, and one that is called pretrained.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
