@@ -15,7 +15,7 @@ from ddpdoctor.lint.facts.attendance import Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
@@ -27,6 +27,7 @@ class Contest(Enum):
     """What all ranks do with the path."""
 
     FETCHES = "download to it"
+    COMPLETES = "download this data set, where it is missing,"
     BUILDS = "build and write it"
     MAKES = "create it"
     REMOVES = "remove it"
@@ -60,6 +61,36 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
+
+
+def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
+    """The first data set of torchvision of each kind that every rank makes, and tells to download what is missing."""
+    made: set[str] = set()
+    for call in facts.concerning(_of_torchvision):
+        given = call.keyword("download")
+        if given is None or given.constant is not True or call.path in made:
+            continue
+        made.add(call.path)  # where another process has made it before, it finds the data
+        if call.context.handler or _suppressed(call) or _of_one_process_too(facts, call):
+            continue
+        path, node = call.argument(0, "root"), paths.argument_of(call.node, 0, "root")
+        if path is not None and not paths.one_path(facts, call, path, node):
+            continue
+        attended = attendance.on_every_rank(facts, call, fetches=True)
+        if attended is not None:
+            yield Contended(call, Contest.COMPLETES, None, attended)
+
+
+def _of_torchvision(name: str) -> bool:
+    return name.startswith(filesystem.DATA_SETS)
+
+
+def _of_one_process_too(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether some ranks, or the process that spawns them, make the data set alone: they go first, as a rule."""
+    spawns = {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
+    made = facts.named(call.path)
+    spawned = {other.site for other in made if spawns.intersection(other.context.chain)}
+    return any(other.context.some_ranks_only or (spawns and other.site not in spawned) for other in made)
 
 
 def asks(guard: Guard) -> bool:

@@ -108,6 +108,9 @@ DOWNLOADED_SAFELY = frozenset({
     "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file", "torch.hub._download_url_to_file",
     "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download",
 })  # fmt: skip
+#: the module of torchvision's data sets: with `download=True` most fill the folder that they are given, if the data is
+#: not there, and directly under the final names
+DATA_SETS = "torchvision.datasets."
 #: families of functions with one row, by the beginning or end of their names
 _BEGINNINGS = {"pandas.read_": FileFunction(Use.READS, 0, "filepath_or_buffer")}
 _ENDINGS = {".from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER)}

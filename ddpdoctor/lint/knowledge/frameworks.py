@@ -133,7 +133,15 @@ HOOKS = {
 #: classes whose hooks a trainer calls on every rank, and how the names of these hooks begin
 HOOKED = frozenset({*HOOKS, MODULE})
 ON_ALL_RANKS = (
-    "on_", "setup", "teardown", "training_step", "validation_step", "test_step", "predict_step", "before_", "after_",
+    "on_",
+    "setup",
+    "teardown",
+    "training_step",
+    "validation_step",
+    "test_step",
+    "predict_step",
+    "before_",
+    "after_",
 )
 
 #: return their arguments prepared: loaders get a sampler, and their epoch is set

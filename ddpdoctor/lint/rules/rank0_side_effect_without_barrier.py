@@ -4,7 +4,7 @@
 Finds a path that only some ranks write, download, unpack or create, and that the others read or write later, without a
 collective in between. Also finds what all ranks do at the same time after they have looked for a path: download to it,
 remove it, link or move to it, write it in a data set that has found it missing, or give up because another rank has
-just created it.
+just created it. A data set of torchvision with `download=True` looks for its data, too.
 
 ## Why it harms
 Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
@@ -80,7 +80,7 @@ _SELDOM = frozenset({Contest.MAKES})
 
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
-    for call, contest, asked, attended in contended_paths.contended(facts):
+    for call, contest, asked, attended in (*contended_paths.contended(facts), *contended_paths.data_sets(facts)):
         place = facts.place(call)
         if place in reported:
             continue
@@ -130,9 +130,10 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bool:
     """Whether the program fetches or builds what each rank of its own training needs."""
-    if contest is Contest.FETCHES and contended_paths.of_every_rank(facts, call):
+    fetched = contest in (Contest.FETCHES, Contest.COMPLETES)
+    if fetched and contended_paths.of_every_rank(facts, call):
         return True
-    own = contest is Contest.BUILDS or (contest is Contest.FETCHES and call.context.from_script)
+    own = contest is Contest.BUILDS or (fetched and call.context.from_script)
     return own and launch.trains_on_several(facts)
 
 
