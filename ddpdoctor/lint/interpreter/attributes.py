@@ -61,6 +61,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
             return value
         return imported(machine, obj.module, f"{obj.module.name}.{name}")
     if isinstance(obj, Instance):
+        wrapping.through_prepared(machine, frame, owner, name, node)
         return _instance_attribute(machine, frame, owner, obj, name)
     if isinstance(obj, Class):
         return class_attribute(machine, obj, name)

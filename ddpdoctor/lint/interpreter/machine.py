@@ -73,6 +73,8 @@ class Machine(ABC):
     iterations: list[Iteration] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
+    #: reads of attributes of networks that a framework has prepared: in a wrapper, if there are several ranks
+    prepared: list[Access] = field(default_factory=list)
     #: networks in a DDP wrapper, by object key
     wrapped: dict[int, Wrap] = field(default_factory=dict)
     roots: list[Root] = field(default_factory=list)

@@ -100,6 +100,20 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
     return value.with_object(Method(owner, name))
 
 
+def through_prepared(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> None:
+    """Record what is read from a network of the project that a framework has prepared; its own methods read it bare."""
+    if machine.silent or not owner.tags & Tag.PREPARED:
+        return
+    if isinstance(node, ast.Attribute) and not _is_self(frame, node.value):
+        machine.prepared.append(Access(owner, name, node, machine.site(frame, node), machine.context(frame)))
+
+
+def _is_self(frame: Frame, node: ast.expr) -> bool:
+    function = frame.function
+    owned = function is not None and function.owner is not None and function.parameters
+    return bool(owned) and isinstance(node, ast.Name) and node.id == owned[0].arg
+
+
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
     """`hasattr`, `isinstance` and `getattr` of a model that is certainly wrapped."""
     if len(args) < 2 or wrapper_of(args[0]) is None:

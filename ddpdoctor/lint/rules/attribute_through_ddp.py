@@ -1,7 +1,8 @@
 """An attribute of the network is read from its wrapper
 
 ## What it does
-Finds an attribute or method of your own network that is read from the DistributedDataParallel object around it.
+Finds an attribute or method of your own network that is read from the DistributedDataParallel object around it, and a
+method that is called on what Accelerate's `prepare` returns, which is such an object where several processes train.
 
 ## Why it harms
 The wrapper forwards only the forward pass and the attributes that every `torch.nn.Module` has. Anything else raises
@@ -39,9 +40,11 @@ from functools import lru_cache
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.events import Access, Guard
-from ddpdoctor.lint.knowledge import heuristics, vocabulary
+from ddpdoctor.lint.knowledge import frameworks, heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import invert
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint
@@ -80,6 +83,7 @@ _OWN = frozenset({
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Reads of what no wrapper has."""
+    yield from _of_prepared(facts)
     for access in facts.analysis.accesses:
         if _present(facts, access.name) or access.context.handler == "try" or _asked(access):
             continue
@@ -101,6 +105,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=Severity.ERROR if made is not None and undecided is None else Severity.WARNING,
             context=access.context,
         )  # fmt: skip
+
+
+def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Reads of what a network of the project has from what Accelerate has made of it."""
+    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC):
+        return  # what Fabric returns hands attributes on
+    for access in facts.analysis.prepared:
+        if access.site.file != facts.module.path or access.context.handler == "try" or _asked(access):
+            continue
+        network = access.owner.object
+        if not isinstance(network, Instance) or "torch.nn.Module" not in external_bases(facts.analysis, network.info):
+            continue
+        if find_method(facts.analysis, network.info, access.name) is None or _present(facts, access.name):
+            continue
+        if any(_undecided(guard) for guard in access.context.guards):
+            continue
+        message = (
+            "where several processes train, Accelerate has wrapped the network, and DistributedDataParallel has no "
+            f"attribute {access.name!r}: ask what unwrap_model returns"
+        )
+        yield facts.finding(RULE, access.site, message, severity=Severity.WARNING, context=access.context)
 
 
 #: what DeepSpeed's engine has, with which a script may wrap the model under a condition
