@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
-from ddpdoctor.lint.values.abstract_objects import GroupOf, Items
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
 from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, Tag
 from ddpdoctor.lint.values.values import WORLD, Symbol, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
@@ -76,7 +76,22 @@ def _ranks_of(call: FunctionCall) -> str:
     return str([*members]) if members else ""
 
 
+#: give the elements of their argument
+_SEQUENCES = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"})
+#: the largest range of ranks that is listed
+_MOST_RANKS = 4096
+
+
 def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
+    made = ranks.object
+    if isinstance(made, Made) and made.path in _SEQUENCES and len(made.args) == 1:
+        return _listed_ranks(made.args[0])
+    if isinstance(made, Made) and made.path == "builtins.range":
+        # `range(world_size)` is all ranks of the simulated job
+        bounds = [bound.constant for bound in made.args]
+        if len(bounds) > 2 or not all(type(bound) is int and bound <= _MOST_RANKS for bound in bounds):
+            return None
+        return tuple(range(*bounds)) or None
     items = ranks.object.items if isinstance(ranks.object, Items) else None
     if items is None or not all(isinstance(i.constant, int) for i in items):
         return None
