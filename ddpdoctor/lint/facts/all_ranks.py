@@ -7,14 +7,18 @@ whose trainer calls a hook.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Guard
 from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, Scope, Trace
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import shown
 
@@ -59,7 +63,26 @@ def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
             before |= chosen
         elif op.site.line > here.end_line:
             after |= chosen
-    return bool(before and after - before)
+    return bool(before and after - before) or _let_through(facts, call)
+
+
+def _let_through(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a context around the call, of the project, makes some ranks wait as it begins, and others as it ends."""
+    module = blocks.module_of(facts, call.site)
+    scope = innermost_function(module.tree, call.site.line) if module is not None else None
+    around = (n for n in walk(scope) if isinstance(n, ast.With)) if scope is not None else ()
+    lines = {
+        item.context_expr.lineno
+        for block in around if block.lineno <= call.site.line <= (block.end_lineno or 0)
+        for item in block.items
+    }  # fmt: skip
+    if not lines:
+        return False
+    way, chosen = call.context.chain, set[str]()
+    for _, chain, under in _operations(facts, call.context.calls[0]):
+        if chain[:-1] == way and chain and chain[-1].file == call.site.file and chain[-1].line in lines:
+            chosen |= {branch.text for branch, _ in under if _on_rank(branch)}
+    return len(chosen) > 1
 
 
 def suspicion(facts: ModuleFacts, call: CallEvent) -> Witness | None:

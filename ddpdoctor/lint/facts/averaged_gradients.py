@@ -29,8 +29,6 @@ def is_averaging(averaged: list[CallEvent], op: Op) -> bool:
 
 def _of_gradient(facts: ModuleFacts, call: CallEvent) -> bool:
     tensor = call.node.args[0] if call.node.args else None
-    if tensor is None:
-        tensor = next((k.value for k in call.node.keywords if k.arg == "tensor"), None)
     module = blocks.module_of(facts, call.site)
     if tensor is None or module is None:
         return False
@@ -41,6 +39,10 @@ def _of_gradient(facts: ModuleFacts, call: CallEvent) -> bool:
         nodes = [n for expr in read for n in walk(expr)]
         if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in nodes):
             return True
-        names = {n.id for n in nodes if isinstance(n, ast.Name)}
-        read = [a.value for a in made if any(isinstance(t, ast.Name) and t.id in names for t in a.targets)]
+        read = _sources(made, {n.id for n in nodes if isinstance(n, ast.Name)})
     return False
+
+
+def _sources(made: list[ast.Assign], names: set[str]) -> list[ast.expr]:
+    """What these variables are made of."""
+    return [a.value for a in made if any(isinstance(t, ast.Name) and t.id in names for t in a.targets)]
