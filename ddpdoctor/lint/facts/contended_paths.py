@@ -73,6 +73,8 @@ def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
         made.add(call.path)  # where another process has made it before, it finds the data
         if call.context.handler or _suppressed(call) or _of_one_process_too(facts, call):
             continue
+        if call.context.from_script and facts.named(frameworks.LIGHTNING):
+            continue  # its trainer starts the other ranks, after the script's first process came by here
         path, node = call.argument(0, "root"), paths.argument_of(call.node, 0, "root")
         if path is not None and not paths.one_path(facts, call, path, node):
             continue

@@ -109,9 +109,11 @@ def through_prepared(machine: Machine, frame: Frame, owner: Value, name: str, no
 
 
 def _is_self(frame: Frame, node: ast.expr) -> bool:
+    """Whether it is the object whose method this is."""
     function = frame.function
-    owned = function is not None and function.owner is not None and function.parameters
-    return bool(owned) and isinstance(node, ast.Name) and node.id == owned[0].arg
+    if function is None or function.owner is None or not function.parameters:
+        return False
+    return isinstance(node, ast.Name) and node.id == function.parameters[0].arg
 
 
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
