@@ -414,7 +414,7 @@ NAMES_RANK = _pattern(
 )  # fmt: skip
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
-    "DD171: rank 0 goes first, and the others find the file",
+    "DD124: a context from elsewhere lets the first rank in",
     r"rank|main|master|zero|first|one_|turn|lock",
 )
 SAME_EVERYWHERE = _words(
