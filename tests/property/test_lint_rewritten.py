@@ -69,7 +69,6 @@ KNOWN = {
         "DD144: one node by condition",
         "DD145: chosen by version",
         "DD161: a dtype, a memory format, or wrapped only sometimes",
-        "DD171: rank 0 goes first, and the others find the file",
         "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
         "DD173: each rank loads what it has saved itself",
         "DD173: put together on the CPU",
