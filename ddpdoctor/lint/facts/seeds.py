@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from ddpdoctor.lint.facts import paths, random_draws
+from ddpdoctor.lint.facts import loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
@@ -189,16 +191,62 @@ def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
     return frozenset(generator for call in given for generator in randomness.FUNCTIONS[call.path].generators)
 
 
-def first_draw(facts: ModuleFacts, generators: frozenset[Generator]) -> SourceSite | None:
-    """The first random augmentation or noise from one of the generators: in a dataset's `__getitem__`, or in a training
-    loop. Workers of loaders are seeded from torch's generator, and libraries draw mostly from that."""
+class EqualDraw(NamedTuple):
+    """Random numbers that ranks with equal seeds draw alike."""
+
+    site: SourceSite
+    #: the generators that they come from
+    generators: tuple[Generator, ...]
+    #: whether the workers of a loader draw them, for each sample
+    by_worker: bool = True
+
+    @property
+    def beside_crops(self) -> bool:
+        """Whether a worker takes them from the generator that random crops take theirs from."""
+        return self.by_worker and Generator.TORCH in self.generators
+
+
+def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterator[EqualDraw]:
+    """Random augmentation or noise from these generators: in a dataset's `__getitem__`, or in a training loop. Workers
+    of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in _global_draws(facts):
-        ours = not generators.isdisjoint(randomness.FUNCTIONS[call.path].generators)
-        if ours and (in_dataset(facts, call) or _in_training(facts, call)):
-            return call.site
+        drawn = EqualDraw(call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call))
+        ours = not generators.isdisjoint(drawn.generators)
+        if ours and (drawn.by_worker or _in_training(facts, call)):
+            yield drawn
     if Generator.TORCH not in generators:
-        return None
-    return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
+        return
+    others = (*_elsewhere(facts), *_in_networks(facts), *_transform(facts))
+    yield from (draw for draw in others if draw.by_worker or not generators.isdisjoint(draw.generators))
+
+
+def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
+    """Those of the calls that seed what is drawn from; workers are seeded from torch's generator."""
+    source = {*draw.generators, *((Generator.TORCH,) if draw.by_worker else ())}
+    return [call for call in given if not source.isdisjoint(randomness.FUNCTIONS[call.path].generators)]
+
+
+def parted_by_crops(facts: ModuleFacts) -> bool:
+    """Whether the ranks' workers soon draw differently, though they begin alike: a crop of random size is drawn until
+    it fits the picture, and the pictures' sizes differ, as far as anybody knows."""
+    crops = facts.named(*randomness.DRAWN_UNTIL_FITTING)
+    if not crops or any(heuristics.ONE_SIZE.found_in(text.lower()) for text in facts.texts):
+        return False
+    return not any(_behind_resize(facts, crop) for crop in crops)
+
+
+def _behind_resize(facts: ModuleFacts, crop: CallEvent) -> bool:
+    """Whether a transform before it in the same list gives all pictures one size: `Resize((256, 256))`."""
+    around = facts.parents.get(crop.node)
+    before = around.elts[: around.elts.index(crop.node)] if isinstance(around, (ast.List, ast.Tuple)) else []
+    resized = (n.args[0] for n in before if isinstance(n, ast.Call) and n.args and last_name(n.func) == "Resize")
+    return any(isinstance(size, (ast.Tuple, ast.List)) for size in resized)
+
+
+def one_epoch(facts: ModuleFacts) -> bool:
+    """Whether every sample is seen once: all training is in a loop that certainly runs once."""
+    passes = facts.methods("backward")
+    return bool(passes) and all(any(map(loaders.runs_once, call.context.loops)) for call in passes)
 
 
 def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
@@ -207,23 +255,28 @@ def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
     return sorted(draws, key=lambda call: call.index)
 
 
-def _in_networks(facts: ModuleFacts) -> SourceSite | None:
+def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     """In the forward of a wrapped model, if that is in another file."""
     given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
-    sites = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
-    return next((site for site in sites if site is not None), None)
+    draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
+    return [_of(draw, by_worker=False) for draw in draws if draw is not None]
+
+
+def _of(draw: Draw, *, by_worker: bool) -> EqualDraw:
+    return EqualDraw(draw.site, randomness.FUNCTIONS[draw.path].generators, by_worker)
 
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where a dataset draws, in its loader's workers."""
     sites = (call.site for call in _global_draws(facts) if in_dataset(facts, call))
-    return next(sites, None) or _elsewhere(facts) or _transform(facts)
+    others = (draw.site for draw in (*_elsewhere(facts), *_transform(facts)))
+    return next((site for some in (sites, others) for site in some), None)
 
 
-def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
+def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
     """In a data set of another file: workers call it, but no simulated code does."""
-    sites = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
-    return next((site for site in sites if site is not None), None)
+    draws = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
+    return [_of(draw, by_worker=True) for draw in draws if draw is not None]
 
 
 def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -271,8 +324,22 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
     return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.object == generator]
 
 
-def _transform(facts: ModuleFacts) -> SourceSite | None:
-    for call in facts.calls:
-        if call.path.startswith(randomness.TRANSFORMS):
-            return call.site
-    return None
+def _transform(facts: ModuleFacts) -> list[EqualDraw]:
+    """The transforms that draw for each sample, where something is done with them."""
+    calls = (call for call in facts.calls if call.path.startswith(randomness.TRANSFORMS))
+    return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
+
+
+def _thrown_away(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether it is a part of a value that its function binds to a name and never reads."""
+    bound: ast.Assign | None = None
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        bound = around if isinstance(around, ast.Assign) else bound
+        around = facts.parents.get(around)
+    target = bound.targets[0] if bound is not None and len(bound.targets) == 1 else None
+    if around is None or not isinstance(target, ast.Name):
+        return False
+    read = (n.id for n in walk(around) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
+    shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and target.id in n.names for n in walk(around))
+    return target.id not in read and not shared

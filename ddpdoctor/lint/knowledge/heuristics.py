@@ -276,6 +276,11 @@ OWN_WORKER_SEED = _pattern(
     "DD131: workers that are seeded from the equal seed and the rank",
     r"rank|process|world|time|urandom|uuid|getpid|node|local",
 )  # fmt: skip
+ONE_SIZE = _words(
+    "the data set's pictures have one size",
+    "DD131: crops of random size, of pictures that have one size",
+    "cifar", "mnist", "stl10", "svhn", "usps", "tiny-imagenet", "tiny_imagenet", "tinyimagenet", "fakedata",
+)  # fmt: skip
 WORKER_SEED = _words("workers are seeded by hand", "DD131: workers seeded by hand", "worker_init_fn")
 
 # Devices
