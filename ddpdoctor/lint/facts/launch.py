@@ -38,8 +38,21 @@ def _is_test(facts: ModuleFacts) -> bool:
 
 
 def tested_alone(facts: ModuleFacts) -> bool:
-    """Whether the file tests in one process: it starts no ranks and makes no group."""
-    return _is_test(facts) and not _spawning(facts) and not facts.named(*_STARTS)
+    """Whether the file tests in one process: it starts no ranks, and makes no group or one of its own size."""
+    if not _is_test(facts) or _spawning(facts):
+        return False
+    return not facts.named(*_STARTS) or _says_one(facts.module)
+
+
+def _says_one(module: Module) -> bool:
+    """Whether it puts into the environment, for those that ask there, that there is one process."""
+    sizes = [node.value for node in module.of(ast.Assign) for target in node.targets if _is_size(target)]
+    return bool(sizes) and all(isinstance(size, ast.Constant) and size.value == "1" for size in sizes)
+
+
+def _is_size(target: ast.expr) -> bool:
+    key = target.slice if isinstance(target, ast.Subscript) else None
+    return isinstance(key, ast.Constant) and key.value == "WORLD_SIZE"
 
 
 def _for_one_node(module: Module) -> bool:

@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts import loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
-from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
@@ -230,9 +230,15 @@ def parted_by_crops(facts: ModuleFacts) -> bool:
     """Whether the ranks' workers soon draw differently, though they begin alike: a crop of random size is drawn until
     it fits the picture, and the pictures' sizes differ, as far as anybody knows."""
     crops = facts.named(*randomness.DRAWN_UNTIL_FITTING)
-    if not crops or any(heuristics.ONE_SIZE.found_in(text.lower()) for text in facts.texts):
+    if not crops or any(map(_names_one_size, (facts.module, *facts.analysis.reached.values()))):
         return False
     return not any(_behind_resize(facts, crop) for crop in crops)
+
+
+def _names_one_size(module: Module) -> bool:
+    """Whether a name or a string of it, which is no prose, is that of a data set whose pictures have one size."""
+    strings = (node.value for node in module.of(ast.Constant) if isinstance(node.value, str) and " " not in node.value)
+    return any(heuristics.ONE_SIZE.found_in(word.lower()) for some in (module.words, strings) for word in some)
 
 
 def _behind_resize(facts: ModuleFacts, crop: CallEvent) -> bool:
@@ -243,10 +249,34 @@ def _behind_resize(facts: ModuleFacts, crop: CallEvent) -> bool:
     return any(isinstance(size, (ast.Tuple, ast.List)) for size in resized)
 
 
-def one_epoch(facts: ModuleFacts) -> bool:
-    """Whether every sample is seen once: all training is in a loop that certainly runs once."""
+def trains_briefly(facts: ModuleFacts) -> bool:
+    """Whether every sample is seen once, or few of them: all training is in a loop that certainly runs once, or that
+    ends after a few batches."""
     passes = facts.methods("backward")
-    return bool(passes) and all(any(map(loaders.runs_once, call.context.loops)) for call in passes)
+    return bool(passes) and all(any(map(_is_short, call.context.loops)) for call in passes)
+
+
+#: batches after which a program has measured something rather than trained
+_FEW = 100
+
+
+def _is_short(loop: EnclosingLoop) -> bool:
+    """Whether it runs once, or has a `break` that a small number alone decides: `if i >= 5: break`."""
+    if loaders.runs_once(loop):
+        return True
+    if not isinstance(loop.node, ast.For):
+        return False
+    counted = {n.id for n in walk(loop.node.target) if isinstance(n, ast.Name)}
+    ends = (s.test for s in loop.node.body if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break))
+    return any(_reaches_few(test, counted) for test in ends)
+
+
+def _reaches_few(test: ast.expr, counted: set[str]) -> bool:
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or test.left.id not in counted:
+        return False
+    end = test.comparators[0]
+    reaches = isinstance(test.ops[0], (ast.GtE, ast.Gt, ast.Eq))
+    return reaches and isinstance(end, ast.Constant) and isinstance(end.value, int) and end.value <= _FEW
 
 
 def _global_draws(facts: ModuleFacts) -> list[CallEvent]:

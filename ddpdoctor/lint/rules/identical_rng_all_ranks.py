@@ -37,7 +37,7 @@ random augmentation or noise are not reported.
 
 It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
 so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
-one epoch by its own words: every sample is distorted once anyway.
+one epoch, or a few batches of each, by its own words: every sample is distorted once anyway, or nothing is learnt.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
@@ -65,7 +65,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
-    if not seeds.data_parallel(facts) or seeds.by_framework(facts):
+    if not seeds.data_parallel(facts) or seeds.by_framework(facts) or launch.tested_alone(facts):
         return
     yield from _global(facts)
     yield from _generators(facts)
@@ -94,8 +94,8 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not lasting:
         severity = Severity.HINT
         message = Conditional("until crops of random size that had to be drawn again make a difference: ", text)
-    elif seeds.one_epoch(facts):
-        severity, message = Severity.HINT, Conditional("in the one epoch that there is: ", text)
+    elif seeds.trains_briefly(facts):
+        severity, message = Severity.HINT, Conditional("in the one epoch, or the few batches, that there are: ", text)
     elif not all(sure):
         # whoever passes the settings may have added the rank
         severity, open_ = Severity.HINT, Unconfirmed(place)
