@@ -54,7 +54,8 @@ _COMMANDS = (".sh", ".slurm", ".sbatch")
 _SCRIPTS = (
     *_COMMANDS,
     *(".md", ".rst", ".txt"),
-    *("environment.yml", "environment.yaml", "pyproject.toml", "setup.cfg"),
+    *("env.yml", "env.yaml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "pyproject.toml"),
+    *("setup.cfg", "Makefile", "Dockerfile"),
 )
 MOST_SCRIPTS = 500
 #: bytes of one of them at most: what is larger is data

@@ -31,7 +31,9 @@ Unsafe: the other spelling is added; the source of the value is not changed.
 ## When it is wrong
 DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.
 
-Not reported are programs that need torch 1, because they import what torch 2 does not have.
+Not reported are programs that need torch 1, because they import what torch 2 does not have, or a file of the project
+that does. A program that has its rank from Slurm or Horovod, too, is a hint where no text starts it with the old
+launcher.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -45,7 +47,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
@@ -69,9 +71,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
-    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text) or _needs_torch_1(facts):
+    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
     options = facts.methods("add_argument")
+    if not any(_spells(call, "--local_rank") for call in options) or _needs_torch_1(facts):
+        return
     dashed = [call.receiver.atoms for call in options if call.receiver is not None and _spells(call, "--local-rank")]
     read = bool(options) and heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
     hands_on = _hands_on(facts) if options else None
@@ -87,7 +91,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif read:
             message = Conditional("unless only torchrun starts it: ", _UNKNOWN)
         elif _starts_its_ranks(facts):
-            message = Conditional("if a launcher starts it, though it starts its ranks itself: ", _UNKNOWN)
+            message = Conditional("if a launcher starts it, though it has its ranks started otherwise: ", _UNKNOWN)
+        elif _asks_slurm(facts):
+            message = Conditional("unless only Slurm starts it: ", _MESSAGE)
         elif call.context.from_script and _one_process(facts):
             message = Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
         else:
@@ -104,17 +110,40 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _GONE = ("torch._six", "torchvision.models.utils")
 
 
+#: files of the project that are asked what they import
+_MOST = 60
+
+
 def _needs_torch_1(facts: ModuleFacts) -> bool:
-    """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone."""
-    modules = (facts.module, *facts.analysis.reached.values())
-    return any(_imports_gone(module) for module in modules if any(word in module.text for word in _GONE))
+    """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone, or a file of
+    the project that does."""
+    waiting, seen = [facts.module, *facts.analysis.reached.values()], set[str]()
+    while waiting and len(seen) < _MOST:
+        module = waiting.pop(0)
+        if module.path in seen:
+            continue
+        seen.add(module.path)
+        names = _imported(module)
+        if not names.isdisjoint(_GONE):
+            return True
+        others = sorted(name for name in names if name.partition(".")[0] not in packages.NEVER_LOCAL)
+        found = (facts.analysis.project.find(name, module) for name in others)
+        waiting += [other for other in found if other is not None]
+    return False
 
 
-def _imports_gone(module: Module) -> bool:
-    guarded = {part for node in module.of(ast.Try) for part in ast.walk(node)}
-    from_ = (node.module or "" for node in module.of(ast.ImportFrom) if node not in guarded)
-    whole = (alias.name for node in module.of(ast.Import) if node not in guarded for alias in node.names)
-    return any(name in _GONE for name in (*from_, *whole))
+def _imported(module: Module) -> set[str]:
+    """The modules that it imports as soon as it is imported itself, and what may be modules."""
+    names: set[str] = set()
+    for node in module.tree.body:
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            whole = "." * node.level + (node.module or "")
+            names.add(whole)
+            between = "" if whole.endswith(".") else "."
+            names.update(f"{whole}{between}{alias.name}" for alias in node.names)
+    return names
 
 
 def _spells(call: CallEvent, option: str) -> list[ast.Constant]:
@@ -124,9 +153,23 @@ def _spells(call: CallEvent, option: str) -> list[ast.Constant]:
 
 
 def _starts_its_ranks(facts: ModuleFacts) -> bool:
-    """Whether the program starts processes, and tells each its number in place of the option."""
-    told = any(stored == "local_rank" for _, stored in facts.module.attribute_stores)
-    return told and facts.suggests(heuristics.STARTS_PROCESSES)
+    """Whether the program starts processes, or Horovod does, and tells each its number in place of the option."""
+    by_key = (target.slice for node in facts.module.of(ast.Assign) for target in node.targets
+              if isinstance(target, ast.Subscript))  # fmt: skip
+    told = any(stored == "local_rank" for _, stored in facts.module.attribute_stores) or any(
+        isinstance(key, ast.Constant) and key.value == "local_rank" for key in by_key
+    )
+    by_horovod = any(path.startswith("horovod.") for path in facts.module.imports.values())
+    return told and (by_horovod or facts.suggests(heuristics.STARTS_PROCESSES))
+
+
+def _asks_slurm(facts: ModuleFacts) -> bool:
+    """Whether it takes its number from Slurm where the option is not given."""
+    return any(node.value in _BY_SLURM for node in facts.module.of(ast.Constant) if isinstance(node.value, str))
+
+
+#: what tells a process its number where `srun` starts it
+_BY_SLURM = ("SLURM_PROCID", "SLURM_LOCALID")
 
 
 def _one_process(facts: ModuleFacts) -> bool:

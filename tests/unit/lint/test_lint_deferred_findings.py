@@ -429,6 +429,8 @@ def test_what_gathers_nothing_below_the_third_stage(
         ({"README.md": "pip install torch==1.9.1+cu111"}, True),
         ({"README.md": "PyTorch 1.9+"}, False),
         ({"docs/install.md": "conda install pytorch=1.8.0"}, True),
+        ({"env.yml": "dependencies:\n  - pip:\n    - torch==1.8.1\n"}, True),
+        ({"Makefile": "install:\n\t@$(PIP) install torch==1.8.1+cu101\n"}, True),
         # of another part of the repository, unless no text of this one names a torch
         ({"other/requirements.txt": "torch==1.7.0"}, True),
         ({"other/requirements.txt": "torch==1.7.0", "README.md": "torch>=2.1"}, False),
