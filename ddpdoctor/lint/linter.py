@@ -13,8 +13,9 @@ from ddpdoctor.lint import deferred_findings, files, registry, screening, suppre
 from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, RelatedRole, source_of
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity, source_of
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
@@ -105,7 +106,7 @@ class Linter:
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
         module = self._parsed(absolute, decoded.text)
         if isinstance(module, source.Unreadable):
-            return self._result(path, [unreadable(path, module)], decoded)
+            return self._result(path, [unreadable(path, module, decoded.text)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
@@ -229,13 +230,17 @@ def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
-def unreadable(path: str, problem: source.Unreadable) -> Finding:
-    """The finding of a file, or a part of it, of which nothing is known."""
+def unreadable(path: str, problem: source.Unreadable, text: str = "") -> Finding:
+    """The finding of a file, or a part of it, of which nothing is known; a hint where nobody runs it as it is, or where
+    nothing newer than Python 3.6 could."""
     rule = registry.UNREADABLE
+    name = "/".join(path.split("/")[-2:])
+    aside = heuristics.NOT_RUN.found_in(name) or any(f"from {gone} import" in text for gone in packages.FOR_PYTHON_3_6)
+    aside = aside and problem.message.startswith("does not parse")
     message = problem.message.replace("does not parse:", f"does not parse with {_PYTHON}:", 1)
     return Finding(
-        rule.code, rule.name, rule.severity, path, problem.line, problem.column, problem.line, problem.column,
-        message, advice=rule.advice,
+        rule.code, rule.name, Severity.HINT if aside else rule.severity,
+        path, problem.line, problem.column, problem.line, problem.column, message, advice=rule.advice,
     )  # fmt: skip
 
 
