@@ -346,6 +346,19 @@ def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:
     return _FOR_TORCH_1 if project.is_for_torch_1(path) else None
 
 
+#: a backend that torch had before 1.0, which received messages in the order in which they were asked for
+_TCP = re.compile(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
+
+
+def _by_tcp(project: _Project, _: Finding) -> Confirmation | None:
+    """Whether the project makes its groups with a backend that only torch before 1.0 has."""
+    for path, text in (project.texts or {}).items():
+        if (found := _TCP.search(text)) is not None:
+            at = path, text.count(b"\n", 0, found.start()) + 1
+            return Confirmation("the backend that is named here, tcp, went with torch 1.0", Severity.HINT, at)
+    return None
+
+
 def _option(project: _Project, finding: Finding) -> Confirmation | None:
     """Whether what is loaded is an option of the program that no script or text which starts it passes, or is loaded
     only with one that is off by default."""
@@ -473,6 +486,7 @@ def _unsharded(project: _Project, finding: Finding) -> Confirmation | None:
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD101": _epochs,
+    "DD120": _by_tcp,
     "DD123": _one_process,
     "DD124": _callers,
     "DD125": _callers,

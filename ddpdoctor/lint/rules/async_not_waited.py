@@ -28,7 +28,8 @@ No automatic fix: where to wait is the point of the asynchronous call.
 ## When it is wrong
 When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. The rule
 looks for both in the function, and in a function that is called next, and is then silent. It is also silent if the
-handle is stored, passed on or returned. It is a hint where the function made the tensor and nothing uses it afterwards.
+handle is stored, passed on or returned. It is a hint where the function made the tensor and nothing uses it afterwards,
+and in a project that makes its groups with the backend "tcp", which only torch before 1.0 has.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations
@@ -40,14 +41,14 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.model import c10d
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule(
@@ -81,7 +82,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _never_used_again(facts, call):
             severity = Severity.HINT
             message = Conditional("unless the job ends before it: ", f"{lost}, and nothing uses its data afterwards")
-        yield facts.finding(RULE, call.site, message, severity=severity)
+        older = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        yield facts.finding(RULE, call.site, message, severity=severity, unconfirmed=older)
 
 
 def _is_async(call: CallEvent) -> bool:

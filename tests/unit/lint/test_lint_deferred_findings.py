@@ -449,3 +449,18 @@ def test_an_option_that_the_parser_has_in_both_spellings(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert "--local-rank" in both
     assert engine.lint(["."], Settings(frozenset({"DD146"}))).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("start", "severity"),
+    [
+        ("dist.init_process_group(backend='tcp', init_method='env://')\n", "hint"),
+        ("parser.add_argument('--backend', type=str, default='tcp')\n", "hint"),
+        ("dist.init_process_group('gloo', init_method='tcp://localhost:23456')\n", "warning"),
+    ],
+)
+def test_messages_of_a_torch_whose_backend_is_gone(start: str, severity: str, repository: Repository) -> None:
+    send = "import torch.distributed as dist\n\n\ndef send(data):\n    dist.isend(data, 1)\n"
+    repository({"send.py": send, "train.py": f"import torch.distributed as dist\n{start}"})
+    (finding,) = engine.lint(["send.py"], Settings(frozenset({"DD120"}))).findings
+    assert finding.severity.value == severity
