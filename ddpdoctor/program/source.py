@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import io
-import sys
 import tokenize
 import warnings
 
@@ -57,7 +56,7 @@ def parse(text: str) -> ast.Module | Unreadable:
     if "\x00" in text:
         return Unreadable("does not parse: there is a NUL byte", text.count("\n", 0, text.index("\x00")) + 1)
     parsed = _parsed(text)
-    if isinstance(parsed, ast.Module) or sys.version_info >= (3, 12):
+    if isinstance(parsed, ast.Module):
         return parsed
     older = fstrings.for_older_parsers(text)
     again = _parsed(older) if older != text else parsed

@@ -83,27 +83,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         spelled = _spells(call, "--local_rank")
         if not spelled or _from_environment(call) or (call.receiver is not None and call.receiver.atoms in dashed):
             continue
-        message: str | Conditional = _MESSAGE
-        severity, open_ = Severity.HINT, Unconfirmed(call.site, RelatedRole.UNSTARTED)
         if hands_on is not None:
-            message = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
-            open_ = Unconfirmed(call.site)
-        elif read:
-            message = Conditional("unless only torchrun starts it: ", _UNKNOWN)
-        elif _starts_its_ranks(facts):
-            message = Conditional("if a launcher starts it, though it has its ranks started otherwise: ", _UNKNOWN)
-        elif _asks_slurm(facts):
-            message = Conditional("unless only Slurm starts it: ", _MESSAGE)
-        elif call.context.from_script and _one_process(facts):
-            message = Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
+            message: str | Conditional = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
         else:
-            severity = Severity.WARNING
+            message = Conditional("unless only torchrun starts it: ", _UNKNOWN) if read else _otherwise(facts, call)
         at = site_of(facts.module, spelled[0])
         edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
+        severity = Severity.WARNING if isinstance(message, str) else Severity.HINT
+        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED if hands_on is None else RelatedRole.UNCONFIRMED)
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
+
+
+def _otherwise(facts: ModuleFacts, call: CallEvent) -> str | Conditional:
+    """What is said of a program that does not read LOCAL_RANK, with how else it may have its number."""
+    if _starts_its_ranks(facts):
+        return Conditional("if a launcher starts it, though it has its ranks started otherwise: ", _UNKNOWN)
+    if _asks_slurm(facts):
+        return Conditional("unless only Slurm starts it: ", _MESSAGE)
+    if call.context.from_script and _one_process(facts):
+        return Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
+    return _MESSAGE
 
 
 #: modules that torch and torchvision no longer have since torch 2.0 (torchvision's since torch 1.10)
