@@ -22,8 +22,8 @@ N = TypeVar("N", bound=ast.AST)
 
 #: packages whose functions fail on all ranks or on none; making tensors does so where all ranks make the same
 _ALIKE = ("torch", "time", "os", "math", "gc", "deepspeed.accelerator", "deepspeed.comm")
-#: what of them depends on the disks of this rank
-_READ = frozenset({"torch.load", "torch.save", "os.remove", "os.listdir", "os.rename"})
+#: ends of the names of those that depend on the disks of this rank: `torch.load`, `os.remove`
+_READ = frozenset({"load", "save", "remove", "rename", "listdir", "scandir", "load_state_dict_from_url"})
 #: functions of the project that are followed at most
 _MOST = 12
 
@@ -74,10 +74,17 @@ def _seconds(value: ast.expr | None) -> float:
     """The seconds of a `timedelta(...)` that is written in seconds and minutes, 0 for anything else."""
     if not isinstance(value, ast.Call) or last_name(value.func) != "timedelta" or value.args:
         return 0
-    parts = {k.arg: k.value.value for k in value.keywords if isinstance(k.value, ast.Constant)}
-    units = {"seconds": 1, "minutes": 60}
-    known = len(parts) == len(value.keywords) and units.keys() >= parts.keys()
-    return sum(units[unit] * n for unit, n in parts.items() if isinstance(n, (int, float))) if known else 0
+    total = 0.0
+    for part in value.keywords:
+        number = part.value.value if isinstance(part.value, ast.Constant) else None
+        if part.arg not in _UNITS or not isinstance(number, (int, float)):
+            return 0
+        total += _UNITS[part.arg] * number
+    return total
+
+
+#: seconds in the units in which short times are written
+_UNITS = {"seconds": 1, "minutes": 60}
 
 
 def _only_communicates(facts: ModuleFacts, call: ast.Call) -> bool:
@@ -136,7 +143,11 @@ class _Scope(NamedTuple):
         if not isinstance(head, ast.Name):
             return isinstance(head, (ast.Constant, ast.JoinedStr))
         name = _named(self.module, func)
-        if name and name not in _READ and name.startswith(tuple(f"{package}." for package in _ALIKE)):
+        if (
+            name
+            and name.rpartition(".")[2] not in _READ
+            and name.startswith(tuple(f"{package}." for package in _ALIKE))
+        ):
             return True
         if name.startswith("builtins."):
             return True
