@@ -140,5 +140,6 @@ def ends_with(loop: ast.For | ast.While, name: str) -> bool:
         ):
             results |= {n.id for target in statement.targets for n in walk(target) if isinstance(n, ast.Name)}
         elif isinstance(statement, ast.If) and results & names_in(statement.test):
-            return isinstance(statement.body[-1], (ast.Break, ast.Return, ast.Raise))
+            sides = [side for side in (statement.body, statement.orelse) if side]
+            return any(isinstance(side[-1], (ast.Break, ast.Return, ast.Raise)) for side in sides)
     return False
