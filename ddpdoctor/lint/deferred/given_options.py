@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
@@ -13,6 +13,10 @@ from ddpdoctor.program import indexing, source
 from ddpdoctor.program.enclosing import conditions_around
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.options import Option
+
+#: by the name under which a program reads them
+_Options = Mapping[str, Sequence[Option]]
 
 
 class Asked(NamedTuple):
@@ -34,8 +38,14 @@ def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
     called = {call.func for call in module.of(ast.Call)}
     lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
     read = set(filter(None, map(_read, lines)))
-    needed = [dest for test in conditions_around(tree, first) for dest in _needed(module, test)]
-    return [_asked(module, dests) for dests in (read, *({dest} for dest in needed)) if dests]
+    needed = ({dest} for dest in needed_at(tree, first, module.options))
+    return [_asked(module, dests) for dests in (read, *needed) if dests]
+
+
+def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
+    """Of the options of a program, those without each of which a line does not run."""
+    for test in conditions_around(tree, line):
+        yield from _needed(options, test)
 
 
 def _asked(module: Module, dests: set[str]) -> Asked:
@@ -60,15 +70,15 @@ _NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
 _COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 
 
-def _needed(module: Module, test: ast.expr) -> Iterator[str]:
-    """The options of the file without each of which a condition does not hold."""
+def _needed(options: _Options, test: ast.expr) -> Iterator[str]:
+    """The options without each of which a condition does not hold."""
     for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
         asked = part.left if isinstance(part, ast.Compare) else part
         if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
             asked = asked.args[0]
         dest = _read(asked)
-        options = module.options.get(dest, ())
-        if options and all(_is_false(part, option.default) for option in options):
+        declared = options.get(dest, ())
+        if declared and all(_is_false(part, option.default) for option in declared):
             yield dest
 
 
