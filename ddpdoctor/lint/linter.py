@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
+from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
+from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics, packages
@@ -158,10 +159,10 @@ class Linter:
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
-        open_ = tuple(f for f in findings if deferred_findings.unsure(f))
-        dropped = {f for f in open_ if not deferred_findings.stays(f)}
+        open_ = tuple(f for f in findings if deferral.unsure(f))
+        dropped = {f for f in open_ if not deferral.stays(f)}
         shown = (f for f in findings if self._settings.shows(f) and f not in dropped)
-        kept = sorted(map(deferred_findings.settled, shown), key=in_order)
+        kept = sorted(map(deferral.settled, shown), key=in_order)
         hints = sum(not self._settings.shows(f) for f in findings if f not in dropped)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept), hints=hints)

@@ -20,6 +20,7 @@ from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import expression_of
 
 #: functions that save, set or isolate the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
@@ -65,10 +66,10 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
         return False
     parts = paths.expressions(call, call.node.args[0])
-    try:
-        nodes = [node for part in parts for node in walk(ast.parse(part, mode="eval"))]
-    except SyntaxError:
+    trees = list(filter(None, map(expression_of, parts)))
+    if len(trees) < len(parts):
         return False
+    nodes = [node for tree in trees for node in walk(tree)]
     modules = (facts.module, *facts.analysis.reached.values())
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
     stored = any(_sets(module, name) for module in modules for name in entries)

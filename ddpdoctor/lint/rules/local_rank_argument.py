@@ -42,15 +42,17 @@ https://docs.pytorch.org/docs/stable/elastic/run.html
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, packages
+from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
+from ddpdoctor.program.options import Option, declared_by
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
@@ -74,20 +76,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
     options = facts.methods("add_argument")
-    if not any(_spells(call, "--local_rank") for call in options) or _needs_torch_1(facts):
+    underscored = list(_underscored(options))
+    if not underscored or _needs_torch_1(facts):
         return
-    dashed = [call.receiver.atoms for call in options if call.receiver is not None and _spells(call, "--local-rank")]
-    read = bool(options) and heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
-    hands_on = _hands_on(facts) if options else None
-    for call in options:
-        spelled = _spells(call, "--local_rank")
-        if not spelled or _from_environment(call) or (call.receiver is not None and call.receiver.atoms in dashed):
-            continue
+    read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
+    hands_on = _hands_on(facts)
+    for call in underscored:
         if hands_on is not None:
             message: str | Conditional = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
         else:
             message = Conditional("unless only torchrun starts it: ", _UNKNOWN) if read else _otherwise(facts, call)
-        at = site_of(facts.module, spelled[0])
+        at = site_of(facts.module, call.node.args[0])
         edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
             hands_on is not None) else ()  # fmt: skip
@@ -108,8 +107,14 @@ def _otherwise(facts: ModuleFacts, call: CallEvent) -> str | Conditional:
     return _MESSAGE
 
 
-#: modules that torch and torchvision no longer have since torch 2.0 (torchvision's since torch 1.10)
-_GONE = ("torch._six", "torchvision.models.utils")
+def _underscored(calls: Iterable[CallEvent]) -> Iterator[CallEvent]:
+    """The calls that spell the option so, where the parser has no other, and its default is not the launcher's."""
+    options = [(call, option) for call in calls if (option := declared_by(call.node)) is not None]
+    dashed = [c.receiver.atoms for c, option in options if c.receiver is not None and "--local-rank" in option.flags]
+    for call, option in options:
+        told = "--local_rank" in option.flags and not _from_environment(option)
+        if told and (call.receiver is None or call.receiver.atoms not in dashed):
+            yield call
 
 
 #: files of the project that are asked what they import
@@ -126,7 +131,7 @@ def _needs_torch_1(facts: ModuleFacts) -> bool:
             continue
         seen.add(module.path)
         names = _imported(module)
-        if not names.isdisjoint(_GONE):
+        if not names.isdisjoint(GONE):
             return True
         others = sorted(name for name in names if name.partition(".")[0] not in packages.NEVER_LOCAL)
         found = (facts.analysis.project.find(name, module) for name in others)
@@ -146,12 +151,6 @@ def _imported(module: Module) -> set[str]:
             between = "" if whole.endswith(".") else "."
             names.update(f"{whole}{between}{alias.name}" for alias in node.names)
     return names
-
-
-def _spells(call: CallEvent, option: str) -> list[ast.Constant]:
-    """The texts by which an option is spelled, if this is one of them."""
-    spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    return spelled if option in {a.value for a in spelled} else []
 
 
 def _starts_its_ranks(facts: ModuleFacts) -> bool:
@@ -181,9 +180,9 @@ def _one_process(facts: ModuleFacts) -> bool:
     return not any(heuristics.OF_SEVERAL_PROCESSES.found_in(text) for text in facts.texts)
 
 
-def _from_environment(call: CallEvent) -> bool:
-    """Whether the option's default is what the launcher says in the environment."""
-    return any("LOCAL_RANK" in text_of(k.value) for k in call.node.keywords if k.arg == "default")
+def _from_environment(option: Option) -> bool:
+    """Whether its default is what the launcher says in the environment."""
+    return option.default is not None and "LOCAL_RANK" in text_of(option.default)
 
 
 def _hands_on(facts: ModuleFacts) -> ast.stmt | None:
