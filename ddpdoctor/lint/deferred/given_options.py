@@ -1,0 +1,97 @@
+"""Whether a command gives a program the options of its command line on which a line of it depends. Pure."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.program import indexing, source
+from ddpdoctor.program.enclosing import conditions_around
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.options import Option
+
+#: by the name under which a program reads them
+_Options = Mapping[str, Sequence[Option]]
+
+
+class Asked(NamedTuple):
+    """Options of which one has to be given, or what the line does does not happen."""
+
+    #: the names under which the program reads them
+    dests: tuple[str, ...]
+    #: how they may be called in a command, without dashes
+    names: frozenset[str]
+
+
+def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
+    """The options that are read in these lines of a file, and those without which they do not run."""
+    decoded = source.decode(raw)
+    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
+    if not isinstance(decoded, source.DecodedSource) or not isinstance(tree, ast.Module):
+        return []
+    module = indexing.build("", "", decoded.text, tree)
+    called = {call.func for call in module.of(ast.Call)}
+    lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
+    read = set(filter(None, map(_read, lines)))
+    needed = ({dest} for dest in needed_at(tree, first, module.options))
+    return [_asked(module, dests) for dests in (read, *needed) if dests]
+
+
+def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
+    """Of the options of a program, those without each of which a line does not run."""
+    for test in conditions_around(tree, line):
+        yield from _needed(options, test)
+
+
+def _asked(module: Module, dests: set[str]) -> Asked:
+    declared = (option for dest in dests for option in module.options.get(dest, ()))
+    return Asked(tuple(sorted(dests)), frozenset(dests).union(*(option.names for option in declared)))
+
+
+def gives(command: bytes, names: Iterable[str]) -> bool:
+    """Whether a command gives one of the options, or hands on options that are not seen."""
+    words = command.replace(b"-", b"_")
+    return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names) or b"$@" in command
+
+
+def _read(node: ast.expr) -> str:
+    """The option that an attribute reads from where such are kept; "" if it is another one."""
+    kept = isinstance(node, ast.Attribute) and last_name(node.value).lower() in vocabulary.SETTINGS_NAMES
+    return last_name(node) if kept else ""
+
+
+#: functions that say no of nothing: of an empty path, of an empty list
+_NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
+_COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
+
+
+def _needed(options: _Options, test: ast.expr) -> Iterator[str]:
+    """The options without each of which a condition does not hold."""
+    for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
+        asked = part.left if isinstance(part, ast.Compare) else part
+        if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
+            asked = asked.args[0]
+        dest = _read(asked)
+        declared = options.get(dest, ())
+        if declared and all(_is_false(part, option.default) for option in declared):
+            yield dest
+
+
+def _is_false(test: ast.expr, default: ast.expr | None) -> bool:
+    """Whether a condition on an option does not hold where the option is what it is by default."""
+    if not isinstance(default, ast.Constant):
+        return False
+    if not isinstance(test, ast.Compare):
+        return not default.value
+    other = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(other, ast.Constant):
+        return False
+    if isinstance(test.ops[0], ast.Gt):
+        return not default.value and other.value == 0
+    compare = _COMPARISONS.get(type(test.ops[0]))
+    return compare is not None and not compare(default.value, other.value)
