@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import attendance, paths
-from ddpdoctor.lint.facts.attendance import Attended
+from ddpdoctor.lint.facts.all_ranks import Witness
+from ddpdoctor.lint.facts.attendance import Attendance, Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import aliases, filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
@@ -45,6 +46,7 @@ class Contended(NamedTuple):
 
 def contended(facts: ModuleFacts) -> Iterator[Contended]:
     """Calls that ranks spoil for each other, in the order of execution."""
+    told: set[str] = set()
     for call in facts.concerning(_may_contest):
         contest = _contest(call)
         # a download is tried again after an error, but its file may be broken without one
@@ -52,12 +54,18 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         if contest is None or handled or _suppressed(call):
             continue
         asked = next((g for g in call.context.guards if asks(g)), None)
-        if asked is None and contest is not Contest.MOVES:
+        if asked is None and contest is not Contest.MOVES and not _is_data_set(call):
             continue
         path, node = paths.path_of(call)
         if path is not None and not paths.one_path(facts, call, path, node):
             continue
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
+        if _is_data_set(call) and attended is not None:
+            attended = _shared_out(facts, call)
+            # the next one of the file is the same fault
+            if call.site.file in told:
+                continue
+            told |= {call.site.file} if attended is not None else set()
         if attended is not None:
             yield Contended(call, contest, asked, attended)
 
@@ -118,11 +126,12 @@ def _may_contest(name: str) -> bool:
     last = name.rpartition(".")[2]
     known = last in filesystem.OF_PATHS if name.startswith(".") else filesystem.function(name) is not None
     written = name.startswith(".") and last in filesystem.OF_OBJECTS
-    return known or written or name == filesystem.OPEN or heuristics.DOWNLOADS.found_in(last)
+    listed = name == filesystem.OPEN or name.startswith(filesystem.DATA_SETS)
+    return known or written or listed or heuristics.DOWNLOADS.found_in(last)
 
 
 def _contest(call: CallEvent) -> Contest | None:
-    if fetches(call):
+    if fetches(call) or _is_data_set(call):
         return Contest.FETCHES
     if heuristics.DOWNLOADS.found_in(call.method or call.path.rpartition(".")[2]):
         return None if call.path in filesystem.DOWNLOADED_SAFELY else Contest.FETCHES
@@ -136,6 +145,44 @@ def _contest(call: CallEvent) -> Contest | None:
     if row.use is Use.REMOVES:
         return None if _given_true(call, "missing_ok") or _given_true(call, "ignore_errors") else Contest.REMOVES
     return Contest.MOVES if row.use is Use.MOVES and call.path not in _REPEATABLE else None
+
+
+def _is_data_set(call: CallEvent) -> bool:
+    """Whether it makes a data set that downloads what it does not find."""
+    download = call.keyword("download") if call.path.startswith(filesystem.DATA_SETS) else None
+    return download is not None and download.constant is True
+
+
+def _shared_out(facts: ModuleFacts, call: CallEvent) -> Attended | None:
+    """Where the data set is divided among the ranks, each of which has therefore made it; None if it is not, or one of
+    them has downloaded it before.
+    """
+    before = (c for c in facts.calls if c.index < call.index and c.path == call.path and _is_data_set(c))
+    if any(_left_to_some(c) for c in before):
+        return None
+    for sampler in facts.named(aliases.SAMPLER):
+        if _divides(sampler, call) and not sampler.context.some_ranks_only:
+            text = "each rank takes its part of it, so all ranks come there"
+            return Attended(Attendance.SHOWN, Witness(sampler.site, text))
+    return None
+
+
+def _left_to_some(call: CallEvent) -> bool:
+    """Whether a condition leaves it to some ranks, by what it is or by what it is called."""
+    guards = call.context.guards
+    return call.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(guard.text) for guard in guards)
+
+
+def _divides(sampler: CallEvent, made: CallEvent) -> bool:
+    """Whether the sampler is given this data set, by itself or by the variable of the function that may hold it."""
+    data = sampler.argument(0, "dataset")
+    if data is not None and data.atoms == made.result.atoms:
+        return True
+    given = sampler.node.args[0] if sampler.node.args else None
+    if not isinstance(given, ast.Name) or sampler.context.calls != made.context.calls:
+        return False
+    assigned = (node for node in made.context.module.of(ast.Assign) if node.value is made.node)
+    return any(isinstance(t, ast.Name) and t.id == given.id for node in assigned for t in node.targets)
 
 
 #: moves that succeed again, because they replace what is there: the second rank finds no source, which is seldom meant

@@ -24,6 +24,8 @@ def path_of(call: CallEvent) -> tuple[Value | None, ast.expr | None]:
     """The path that a function of the table is given, or whose method is called, and its expression."""
     if call.path == filesystem.OPEN:
         return call.argument(0, "file"), argument_of(call.node, 0, "file")
+    if call.path.startswith(filesystem.DATA_SETS):
+        return call.argument(0, "root"), argument_of(call.node, 0, "root")
     row = filesystem.function(call.path) if call.path else None
     if row is not None:
         return call.argument(row.position, row.name), argument_of(call.node, row.position, row.name)

@@ -108,6 +108,8 @@ DOWNLOADED_SAFELY = frozenset({
     "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file", "torch.hub._download_url_to_file",
     "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download",
 })  # fmt: skip
+#: classes that look for their files themselves, and download and unpack what is missing where they are told to
+DATA_SETS = "torchvision.datasets."
 #: families of functions with one row, by the beginning or end of their names
 _BEGINNINGS = {"pandas.read_": FileFunction(Use.READS, 0, "filepath_or_buffer")}
 _ENDINGS = {".from_pretrained": FileFunction(Use.READS, 0, "pretrained_model_name_or_path", _FOLDER)}
