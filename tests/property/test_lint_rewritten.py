@@ -62,6 +62,7 @@ KNOWN = {
         "DD128: a group for each epoch",
         "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
+        "DD124: torchvision's download on all ranks, after one that a parameter chooses",
         "DD131: a seed from the arguments",
         "DD131: a seed from the configuration that a function is given",
         "DD143: refused where a rank is not its local rank",

@@ -2,9 +2,9 @@
 
 ## What it does
 Finds in-place collectives on a temporary value (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`,
-`group.allreduce(x.cuda())`, `broadcast_object_list([epoch])`) whose result cannot be read, copies that are reduced and then never looked at (`total
-= count.cuda()`, `all_reduce(total)`, `return count`), and the None that `all_reduce` and `broadcast` return used as a
-value.
+`group.allreduce(x.cuda())`, `broadcast_object_list([epoch])`) whose result cannot be read, copies that are reduced and
+then never looked at (`total = count.cuda()`, `all_reduce(total)`, `return count`), and the None that `all_reduce` and
+`broadcast` return used as a value.
 
 ## Why it harms
 The collective changes the temporary value, not the variable. Each rank silently continues with its own numbers.
