@@ -33,7 +33,6 @@ _SAME = frozenset({
     "pathlib.Path", "os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.fspath", "os.path.normpath",
     "os.path.join",
 })  # fmt: skip
-_DATA_SETS = "torchvision.datasets."
 #: a string that was too long to follow into a callee: equal symbols do not mean equal strings
 _ANY_TEXT = unknown("argument", "str").atoms[0]
 
@@ -48,7 +47,7 @@ def _may_touch(name: str) -> bool:
     """Whether a call of this name can use a path."""
     if name.startswith("."):
         return name[1:] in filesystem.OF_PATHS or name[1:] in filesystem.OF_OBJECTS
-    return name == filesystem.OPEN or name.startswith(_DATA_SETS) or filesystem.function(name) is not None
+    return name == filesystem.OPEN or name.startswith(filesystem.DATA_SETS) or filesystem.function(name) is not None
 
 
 def _touch(call: CallEvent) -> Touch | None:
@@ -60,7 +59,7 @@ def _touch(call: CallEvent) -> Touch | None:
 def _use(call: CallEvent) -> tuple[Use | None, Value | None]:
     if call.path == filesystem.OPEN:
         return _opened(call), call.argument(0, "file")
-    if call.path.startswith(_DATA_SETS) and call.path.count(".") == 2:
+    if call.path.startswith(filesystem.DATA_SETS) and call.path.count(".") == 2:
         download = call.keyword("download")
         fills = download is not None and download.constant is True
         return Use.FILLS if fills else Use.READS, call.argument(0, "root")

@@ -2,9 +2,9 @@
 
 ## What it does
 Finds in-place collectives on a temporary value (`all_reduce(x.float())`, `all_reduce(torch.tensor(n))`,
-`broadcast_object_list([epoch])`) whose result cannot be read, copies that are reduced and then never looked at (`total
-= count.cuda()`, `all_reduce(total)`, `return count`), and the None that `all_reduce` and `broadcast` return used as a
-value.
+`group.allreduce(x.cuda())`, `broadcast_object_list([epoch])`) whose result cannot be read, copies that are reduced and
+then never looked at (`total = count.cuda()`, `all_reduce(total)`, `return count`), and the None that `all_reduce` and
+`broadcast` return used as a value.
 
 ## Why it harms
 The collective changes the temporary value, not the variable. Each rank silently continues with its own numbers.
@@ -59,6 +59,8 @@ RULE = LintRule(
 
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Load, ast.UnaryOp, ast.USub)
 _IN_PLACE = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broadcast"))
+#: the method of a process group, which works in place as well; elsewhere it returns the result, lost in the same way
+_OF_GROUP = "allreduce"
 #: always create a new tensor
 _COPIES = frozenset({"clone"})
 #: create a new tensor unless there is nothing to do
@@ -79,6 +81,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield from _forgotten(facts, call)
     for call in facts.named(*_LISTS):
         yield from _list(facts, call)
+    for call in facts.methods(_OF_GROUP):
+        yield from _temporary(facts, call)
     yield from _none_bound(facts)
 
 
@@ -88,7 +92,9 @@ def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     # a root may send a temporary, and `x.cuda()` of a weight is the weight itself
     if severity is None or (call.path.endswith("broadcast") and (severity is Severity.WARNING or _on_one_side(call))):
         return
-    op = call.path.rpartition(".")[2]
+    op = call.path.rpartition(".")[2] or call.method
+    if not call.path:
+        severity = Severity.WARNING  # whose method it is, is not known
     message = f"{op} changes a temporary value that cannot be read: assign it to a name first"
     yield facts.finding(RULE, call.site, message, severity=severity)
 

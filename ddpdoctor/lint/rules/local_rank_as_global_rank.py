@@ -1,9 +1,10 @@
 """The local rank passed where the global rank is expected
 
 ## What it does
-Finds `init_process_group(rank=LOCAL_RANK)` and `DistributedSampler(rank=LOCAL_RANK)`. The former is a hint where the
-file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables). Both are hints where the local rank is an
-option alone: who starts the program by hand may mean the global rank by it.
+Finds `init_process_group(rank=LOCAL_RANK)`, and data that are divided by the local rank but by the number of all ranks:
+`DistributedSampler(rank=LOCAL_RANK)`, `split_dataset_by_node`, `data.shard(num_shards, index)`. The former is a hint
+where the file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables). All are hints where the local rank is
+an option alone: who starts the program by hand may mean the global rank by it.
 
 ## Why it hangs
 Each node counts its local ranks from 0. On the second node, processes announce ranks that are already taken: the
@@ -36,7 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, launch
+from ddpdoctor.lint.facts import devices, launch, paths
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics
@@ -49,9 +50,16 @@ RULE = LintRule(
     "DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"), advice="leave rank out, or pass RANK"
 )
 
+#: what divides data among ranks: where it is told the number of parts, and which part is this rank's
+_DIVIDES = {
+    aliases.SAMPLER: ((1, "num_replicas"), (2, "rank")),
+    "datasets.distributed.split_dataset_by_node": ((2, "world_size"), (1, "rank")),
+    ".shard": ((0, "num_shards"), (1, "index")),
+}
+
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Ranks of a group or a sampler that are the launcher's LOCAL_RANK."""
+    """Ranks of a group or of a part of the data that are the launcher's LOCAL_RANK."""
     # an option of that name may be given by hand, and then it is what its giver means
     told = any(row.found_in_any(facts.texts) for row in (heuristics.READS_LOCAL_RANK, heuristics.NAMES_LAUNCHER))
     for call in facts.named(devices.GROUP):
@@ -63,13 +71,19 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(
                 RULE, call.site, _if_passed(condition, message, told), severity=severity, context=call.context
             )
-    for call in facts.named(aliases.SAMPLER):
-        replicas = call.argument(1, "num_replicas")
-        whole = replicas is not None and replicas.tags & Tag.WORLD
-        if whole and _local(call.argument(2, "rank")) and not _on_one_node(facts, call):
+    for call in facts.named(*_DIVIDES):
+        parts, part = _DIVIDES[call.path or f".{call.method}"]
+        if _whole(call, *parts) and _local(call.argument(*part)) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
             severity = Severity.WARNING if told else Severity.HINT
             yield facts.finding(RULE, call.site, _if_passed("", message, told), severity=severity, context=call.context)
+
+
+def _whole(call: CallEvent, position: int, name: str) -> bool:
+    """Whether the number of parts is that of all ranks, and not that of one machine's."""
+    value, node = call.argument(position, name), devices.written(call, position, name)
+    of_node = node is not None and heuristics.NODE_SIZE.found_in(paths.spelled_out(call, node).lower())
+    return value is not None and bool(value.tags & Tag.WORLD) and not of_node
 
 
 def _if_passed(condition: str, message: str, told: bool) -> str:
