@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -38,7 +39,7 @@ def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
 
 def in_network(machine: Machine, network: Value) -> SourceSite | None:
     """Where the forward of a network, or of one of its parts, draws from a global generator."""
-    forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
+    forwards = (find_method(machine, info, "forward") for info in networks.classes(machine, network))
     return _drawn(machine, [f for f in forwards if f is not None])
 
 
@@ -67,26 +68,6 @@ def _by_index(get: FunctionInfo) -> bool:
 
 def _is_drawn(value: Value) -> bool:
     return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
-
-
-def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
-    """Classes of the project that a network consists of: its arguments, and what `__init__` of each creates."""
-    waiting, seen = [network], 0
-    found: list[ClassInfo] = []
-    while waiting and seen < _MOST:
-        obj, seen = waiting.pop(0).object, seen + 1
-        if isinstance(obj, (Instance, Made)):
-            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
-        elif isinstance(obj, Items):
-            waiting.extend(obj.items)
-        if isinstance(obj, Instance) and obj.info not in found:
-            found.append(obj.info)
-            init = find_method(machine, obj.info, "__init__")
-            names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-                     } if init is not None else set()  # fmt: skip
-            parts = (global_value(machine, obj.info.module, name) for name in sorted(names))
-            found.extend(p.object.info for p in parts if p is not None and isinstance(p.object, Class))
-    return found
 
 
 def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
