@@ -159,6 +159,11 @@ class _Project:
             for name, command in launch_scripts.starting_commands(raw)
         ]
 
+    def commands_in(self, path: str) -> list[tuple[str, bytes]]:
+        """Those, and the commands in the comments of a program."""
+        own = launch_scripts.commented_commands(read_file(path) or b"")
+        return [*self.commands, *((f"{posixpath.dirname(path)}/{name}", command) for name, command in own)]
+
     @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher, by program."""
@@ -167,7 +172,12 @@ class _Project:
     @cached_property
     def as_one(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it as one process, without a launcher or by one, by program."""
-        return {**self._started(self.scripts, launch_scripts.started_as_one), **self.alone}
+        return {**self.as_one_by_launcher, **self.alone}
+
+    @cached_property
+    def as_one_by_launcher(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it as one process by a launcher, by program."""
+        return self._started(self.scripts, launch_scripts.started_as_one)
 
     def _started(
         self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]
@@ -255,10 +265,13 @@ def _more_epochs(project: _Project, finding: Finding) -> Confirmation | None:
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     flag = _FLAG.search(finding.condition)
     more = re.compile(rb"--" + re.escape(flag.group(1).encode()) + rb"[= ]+(?!1(?!\d))\S") if flag is not None else None
-    commands = (command for program, command in project.commands if _is_named(program, path))
-    if more is None or not any(more.search(command) for command in commands):
+    commands = [command for program, command in project.commands_in(path) if _is_named(program, path)]
+    if more is None or not commands:
         return None
-    return Confirmation("it is started with more than one epoch", Severity.ERROR)
+    if any(more.search(command) for command in commands):
+        return Confirmation("it is started with more than one epoch", Severity.ERROR)
+    said = "no script or text that starts it passes more than one epoch"
+    return Confirmation(said, Severity.HINT, condition=finding.condition)
 
 
 #: an option in the condition of a finding
@@ -315,6 +328,8 @@ def _nothing(_: _Project, __: Finding) -> Confirmation | None:
 
 #: what does harm only where a program runs as several ranks, and not by a hang
 _OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD173"})
+#: what does harm only where a sampler for several ranks is made
+_WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 #: a program, or something that it uses, may start the ranks itself
 _STARTS_RANKS = re.compile(
@@ -327,7 +342,7 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if path in project.launched or project.may_start_ranks:
+    if path in project.launched or project.may_start_ranks or launch_scripts.says_launched(read_file(path) or b""):
         return None
     at = project.as_one.get(path)
     if at is None and _named(project.launched, path) is not None:
@@ -336,7 +351,10 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if at is None and (project.launched or not project.as_one):
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
-    return Confirmation(said, _LOWER[finding.severity], at, condition)
+    given = _LOWER[finding.severity]
+    if finding.code in _WITH_SAMPLERS and _named(project.as_one_by_launcher, path) is None:
+        given = Severity.HINT  # no sampler for several ranks is made where nothing tells of ranks
+    return Confirmation(said, given, at, condition)
 
 
 def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:

@@ -22,6 +22,8 @@ _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(
 #: a launcher that starts one process, unless it is started on several nodes
 _ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
+#: how a line of a comment begins
+_COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
@@ -81,6 +83,19 @@ def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
         program = next(filter(None, (_program(line, by) for by in (LAUNCHED, _BY_HAND, _PYTHON))), "")
         if program:
             yield program, line
+
+
+def commented_commands(program: bytes) -> Iterator[tuple[str, bytes]]:
+    """(program, command) of each command in the comments and texts inside a program, which say how it is started."""
+    if LAUNCHED.search(program) or b"python" in program:
+        yield from starting_commands(_COMMENT.sub(b"", program))
+
+
+def says_launched(program: bytes) -> bool:
+    """Whether comments and texts inside a program show a launcher that starts several of it."""
+    return LAUNCHED.search(program) is not None and any(
+        LAUNCHED.search(command) and not _is_one(command) for _, command in commented_commands(program)
+    )
 
 
 def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> Iterator[tuple[int, str]]:

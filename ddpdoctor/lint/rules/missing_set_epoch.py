@@ -2,9 +2,11 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
-an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter. Of
-data that are random numbers, made up when the data set is, it is a hint. It is a warning where an option says how many
-epochs there are, which is one by default, unless a script or text starts the program with more.
+an error where the loop over the loader goes back over what it gets, itself or in a function that it calls: of an
+evaluation the order does not matter. Of data that are random numbers, made up when the data set is, it is a hint. It is
+a warning where an option says how many epochs there are, which is one by default, unless a command starts the program
+with more, in a script, a text or the program's own comments; a hint where commands start it and none has more. It is a
+hint, too, of a program that scripts and texts start without a launcher.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -49,7 +51,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
+from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
@@ -118,12 +120,15 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not local:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        severity = Severity.ERROR if found is EpochSet.NEVER and loaders.trains(iteration.loop) else Severity.WARNING
+        trains = loaders.trains(iteration.loop) or _trains_by_call(facts, iteration)
+        severity = Severity.ERROR if found is EpochSet.NEVER and trains else Severity.WARNING
         message: str | Conditional = said
         open_: Unconfirmed | None = None
-        if severity is Severity.ERROR and (option := loaders.once_by_default(facts, epochs)):
+        if option := loaders.once_by_default(facts, epochs):
             message = Conditional(f"if {option} is more than 1, ", said)
-            severity, open_ = Severity.WARNING, Unconfirmed(epochs.site, RelatedRole.UNSTARTED)
+            sure = severity is Severity.ERROR
+            severity = Severity.WARNING if sure else Severity.HINT
+            open_ = Unconfirmed(epochs.site, RelatedRole.UNSTARTED) if sure else None
         if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")):
             message = Conditional("once it trains on other data than random numbers, ", said)
             severity = Severity.HINT
@@ -171,6 +176,34 @@ def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) 
         if _mode(function, site.line) == "eval" and _TRAINING.isdisjoint(_methods(function)):
             return True
     return False
+
+
+def _trains_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether a function that the loop calls certainly goes back over what the loop gets: `backward` was met there
+    under no condition that is open, or on both sides of one."""
+    inside = [call for call in facts.methods("backward") if _within(call.context, iteration)]
+    opened = [frozenset(_opened(call.context, iteration)) for call in inside]
+    for conditions in opened:
+        if not conditions:
+            return True
+        if len(conditions) == 1 and any(
+            other == {(site, not side)} for site, side in conditions for other in opened
+        ):
+            return True
+    return False
+
+
+def _within(context: Context, iteration: Iteration) -> bool:
+    """Whether something happens in this run of the loop, and not in another one of the same lines."""
+    chain = iteration.context.chain
+    around = any(loop.node is iteration.loop.node for loop in context.loops)
+    return around and context.chain[: len(chain)] == chain and context.mask == iteration.context.mask
+
+
+def _opened(context: Context, iteration: Iteration) -> Iterator[tuple[SourceSite, bool]]:
+    """The conditions on the way from the loop to what happens in it that nothing decides."""
+    outside = {(guard.site, guard.side) for guard in iteration.context.guards}
+    return ((g.site, g.side) for g in context.guards if (g.site, g.side) not in outside)
 
 
 def _only_evaluates(epochs: ast.AST, loop: ast.For) -> bool:
