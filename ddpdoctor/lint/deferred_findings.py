@@ -73,6 +73,17 @@ class Confirmation(NamedTuple):
     condition: str = ""
 
 
+def _names(text: bytes, name: bytes) -> bool:
+    """Whether a text names a function other than where it is defined, and not that of a module it imports."""
+    for found in re.finditer(rb"(?:\bdef\s+|\b(\w+)\.)?\b" + re.escape(name) + rb"\b", text):
+        owner = found.group(1)
+        if owner is None and found.group().startswith(b"def"):
+            continue
+        if owner is None or not re.search(rb"\b(?:import|as)\s+" + re.escape(owner) + rb"\b", text):
+            return True
+    return False
+
+
 @record(eq=False)
 class _Project:
     """The files of one project, read once."""
@@ -92,14 +103,22 @@ class _Project:
         return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
 
     @cached_property
-    def zero_stages(self) -> frozenset[bytes]:
-        """The stages of DeepSpeed's ZeRO that configurations of the repository name, as files or in its programs."""
+    def _zero_texts(self) -> dict[str, bytes]:
+        """What configures DeepSpeed's ZeRO in the repository, files and programs, by path."""
         root = _root(self.top)
-        files = itertools.islice(_files(root, (".json",)), MOST_SCRIPTS) if root else ()
-        texts = [raw for path in files if (raw := read_file(path)) is not None and len(raw) <= LARGEST_SCRIPT]
-        texts += [text for text in (self.texts or {}).values() if b"stage" in text]
-        zero = (text for text in texts if _ZERO in text)
-        return frozenset(stage for text in zero for stage in _STAGE.findall(text))
+        files = itertools.islice(_files(root, (".json", ".yaml", ".yml")), MOST_SCRIPTS) if root else ()
+        texts = {path: raw for path in files if (raw := read_file(path)) is not None and len(raw) <= LARGEST_SCRIPT}
+        texts |= {path: text for path, text in (self.texts or {}).items() if b"stage" in text}
+        return {path: text for path, text in texts.items() if _ZERO.search(text)}
+
+    def zero_stages(self, path: str) -> frozenset[bytes]:
+        """The stages that a program may be started with: those of the configurations that it names, or else of those
+        beside it, or else of any in the repository."""
+        named = set(_CONFIGURATION.findall(read_file(path) or b""))
+        beside = {p: text for p, text in self._zero_texts.items() if posixpath.dirname(p) == posixpath.dirname(path)}
+        chosen = {p: text for p, text in beside.items() if p == path or posixpath.basename(p).encode() in named}
+        texts = chosen or beside or self._zero_texts
+        return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
 
     @cached_property
     def may_start_ranks(self) -> bool:
@@ -125,6 +144,11 @@ class _Project:
         """The folders of which a text names a version of torch."""
         told = (script for script, text in self.scripts.items() if launch_scripts.names_torch(text))
         return frozenset(map(_speaks_of, told))
+
+    @cached_property
+    def is_for_lightning_1(self) -> bool:
+        """Whether a text of the repository asks for a Lightning before 2."""
+        return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
 
     def is_for_torch_1(self, path: str) -> bool:
         """Whether a text of the folder that a file is in, or of one around that, asks for torch 1; of any folder if
@@ -188,6 +212,14 @@ class _Project:
                 started.setdefault(_seen_from(script, name, root), (script, line))
         return started
 
+    def is_unused(self, path: str, line: int) -> bool:
+        """Whether the function around a line is named nowhere else in the project, which has programs to name it."""
+        texts = self.all_texts
+        if texts is None or not any(b"__main__" in text for text in texts):
+            return False
+        name = self.callers.function_around(path, line)
+        return bool(name) and not any(_names(text, name.encode()) for text in (*texts, *self.scripts.values()))
+
     @cached_property
     def callers(self) -> Callers:
         texts = self.texts or {}
@@ -244,8 +276,10 @@ def _top(path: str) -> str:
     """The folder of the project: the one that contains the outermost package, or the file itself."""
     folder = posixpath.dirname(path)
     top = folder
-    while is_file(f"{top}/__init__.py"):
+    while is_file(f"{top}/__init__.py") and not _is_root(top):
         folder, top = top, posixpath.dirname(top)
+    if _is_root(top):
+        return top
     return folder if posixpath.basename(top) in _AROUND else top
 
 
@@ -344,16 +378,16 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     if path in project.launched or project.may_start_ranks or launch_scripts.says_launched(read_file(path) or b""):
         return None
-    at = project.as_one.get(path)
-    if at is None and _named(project.launched, path) is not None:
+    if _named(project.launched, path) is not None:
         return None
-    at = at or _named(project.as_one, path)
+    at = project.as_one.get(path) or _named(project.as_one, path)
     if at is None and (project.launched or not project.as_one):
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
     given = _LOWER[finding.severity]
-    if finding.code in _WITH_SAMPLERS and _named(project.as_one_by_launcher, path) is None:
-        given = Severity.HINT  # no sampler for several ranks is made where nothing tells of ranks
+    launched = _named(project.as_one_by_launcher, path) is not None
+    if finding.code in _WITH_SAMPLERS and not launched and _is_chosen(path, finding.line):
+        given = Severity.HINT  # where nothing tells of ranks, another sampler is made
     return Confirmation(said, given, at, condition)
 
 
@@ -361,6 +395,29 @@ def _older_torch(project: _Project, finding: Finding) -> Confirmation | None:
     """Whether the repository is for a torch in which this was otherwise."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     return _FOR_TORCH_1 if project.is_for_torch_1(path) else None
+
+
+def _loaded(project: _Project, finding: Finding) -> Confirmation | None:
+    """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
+    what is loaded is an option that nobody passes."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    if _root(project.top) and project.texts is not None and not any(_SAVES.search(text) for text in project.texts.values()):
+        return Confirmation("nothing in the project saves such a file", Severity.HINT)
+    if project.is_unused(path, finding.line):
+        return Confirmation("nothing in the project calls this function", Severity.HINT)
+    commands = [command for program, command in project.commands_in(path) if _is_named(program, path)]
+    own = _STARTS_RANKS.search(read_file(path) or b"") is not None
+    if commands and not own and all(map(launch_scripts.is_one_on_its_node, commands)):
+        return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
+    return _option(project, finding)
+
+
+#: what writes weights to a file, by itself or for a framework
+_SAVES = re.compile(
+    rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\(|Saver\b|Checkpoint"
+    rb"|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
+    re.MULTILINE,
+)
 
 
 def _option(project: _Project, finding: Finding) -> Confirmation | None:
@@ -379,16 +436,38 @@ def _option(project: _Project, finding: Finding) -> Confirmation | None:
     return None
 
 
+def _is_chosen(path: str, number: int) -> bool:
+    """Whether a line is under a condition, other than that the file is the program."""
+    lines = (read_file(path) or b"").splitlines()
+    around = [*_above(lines, number), *lines[number - 1 : number]]
+    return any(_CHOICE.search(line) and b"__main__" not in line for line in around)
+
+
+#: a condition, or its other side
+_CHOICE = re.compile(rb"^\s*(?:if|elif|else)\b|\bif\b.*\belse\b")
+
+
 def _asked_above(lines: Sequence[bytes], number: int) -> Iterator[bytes]:
     """The options that the conditions around a line ask for."""
+    for line in _above(lines, number):
+        if line.lstrip().startswith((b"if ", b"elif ")) and not _NEGATED.search(line):
+            yield from _OPTION.findall(_JOINED.sub(b"", line))
+
+
+def _above(lines: Sequence[bytes], number: int) -> Iterator[bytes]:
+    """The lines that begin the blocks around a line, innermost first."""
     depth = _indent(lines[number - 1]) if 0 < number <= len(lines) else 0
     for line in reversed(lines[: number - 1]):
         if line.strip() and _indent(line) < depth:
             depth = _indent(line)
-            if line.lstrip().startswith((b"if ", b"elif ")) and b" not " not in line:
-                yield from _OPTION.findall(line)
+            yield line
         if not depth:
             return
+
+
+#: a condition that may hold without the option, and a path that is made with one
+_NEGATED = re.compile(rb"\bnot\b(?<!is not)|\bis None\b|!=|== *(?:None|False|0|''|\"\")")
+_JOINED = re.compile(rb"\bjoin\([^)]*\)")
 
 
 def _indent(line: bytes) -> int:
@@ -452,10 +531,14 @@ def _seen_from(script: str, name: str, root: str) -> str:
 def _root(folder: str) -> str:
     """The folder of the repository that a folder is in, "" if there is none."""
     for _ in range(CLIMBED):
-        if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as the folders that are climbed out of
+        if _is_root(folder):
             return folder
         folder = posixpath.dirname(folder)
     return ""
+
+
+def _is_root(folder: str) -> bool:
+    return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
 
 
 def _callers(project: _Project, finding: Finding) -> Confirmation | None:
@@ -472,15 +555,24 @@ def _callers(project: _Project, finding: Finding) -> Confirmation | None:
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 
+_OLD_LIGHTNING = Confirmation(
+    "a text of the repository asks for Lightning 1", Severity.HINT, condition="where Lightning is 2.0 or newer, "
+)
+#: a file of settings that a program names
+_CONFIGURATION = re.compile(rb"([\w.-]+\.json)\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
-_ZERO = b"zero_optimization"
-_STAGE = re.compile(rb"[\"']stage[\"']\s*:\s*[\"']?(\w+)")
+_ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
+_STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
 
 
 def _unsharded(project: _Project, finding: Finding) -> Confirmation | None:
-    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3."""
-    text = read_file(os.path.abspath(finding.file)) or b""  # noqa: PTH100 - as the scripts' paths
-    stages = project.zero_stages
+    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3; of what only Lightning 2
+    does, whether the repository is for an older one."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    if finding.condition:
+        return _OLD_LIGHTNING if project.is_for_lightning_1 else None
+    text = read_file(path) or b""
+    stages = project.zero_stages(path)
     if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
         return None
     said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
@@ -497,7 +589,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD131": _seeds,
     "DD146": _launcher,
     "DD171": _callers,
-    "DD173": _option,
+    "DD173": _loaded,
     "DD175": _unsharded,
 }
 #: nothing is said of these unless they are confirmed

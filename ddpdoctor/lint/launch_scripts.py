@@ -24,6 +24,8 @@ _ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]g
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
 #: how a line of a comment begins
 _COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
+#: blanks, and perhaps a comment, behind the sign that a line goes on
+_TRAILING = re.compile(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
@@ -38,6 +40,7 @@ _TORCH_1 = re.compile(
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
+_LIGHTNING_1 = re.compile(rb"\blightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
 #: any version of torch that is asked for or was used
 _TORCH = re.compile(rb"\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)\d+\.\d+", re.IGNORECASE)
 
@@ -106,6 +109,11 @@ def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> 
             yield number, program
 
 
+def is_one_on_its_node(line: bytes) -> bool:
+    """Whether a command with a launcher starts one process on each machine."""
+    return _ONE_PROCESS.search(line) is not None
+
+
 def _is_one(line: bytes) -> bool:
     return _ONE_PROCESS.search(line) is not None and _SEVERAL_NODES.search(line) is None
 
@@ -123,7 +131,7 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
     """Each command with the number of its first line."""
     number = 1
-    for command in re.split(rb"(?<!\\)\n", script.replace(b"\r\n", b"\n")):
+    for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
         yield number, joined(command)
         number += 1 + command.count(b"\n")
 
@@ -131,6 +139,11 @@ def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
 def is_for_torch_1(text: bytes) -> bool:
     """Whether a text asks for a torch before 2, which passes the option with an underscore."""
     return _TORCH_1.search(text) is not None
+
+
+def is_for_lightning_1(text: bytes) -> bool:
+    """Whether a text asks for a Lightning before 2."""
+    return _LIGHTNING_1.search(text) is not None
 
 
 def names_torch(text: bytes) -> bool:

@@ -170,10 +170,38 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
 
 
-def left_to_the_first(call: CallEvent) -> bool:
+def left_to_the_first(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether a condition on the way says that a rank is 0, though its value cannot be seen: it is put together from
-    options, say."""
-    return any(_says_first(guard.text, side=guard.side) for guard in call.context.guards)
+    options, say, or kept in an attribute."""
+    if any(_says_first(guard.text, side=guard.side) for guard in call.context.guards):
+        return True
+    return any(_keeps_first(facts, site) for site in (*call.context.chain, call.site))
+
+
+def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether a place is in the body of an `if` of an attribute that was assigned, somewhere, whether a rank is 0: what
+    the attribute is after the branches that assign it may not be known."""
+    module = blocks.module_of(facts, site)
+    names = {name for one in (facts.module, *facts.analysis.reached.values()) for name in _firsts(one)}
+    return module is not None and any(
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Attribute)
+        and node.test.attr in names
+        and node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
+        for node in blocks.around(module, site)
+    )
+
+
+@lru_cache(maxsize=256)
+def _firsts(module: Module) -> frozenset[str]:
+    """The attributes that are assigned whether a rank is 0."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if _is_first(node.value.test if isinstance(node.value, ast.IfExp) else node.value, side=True)
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
 
 
 @lru_cache(maxsize=256)

@@ -401,7 +401,9 @@ SETTINGS = _pattern(
     r"|config",
 )
 PUBLISHED = _pattern(
-    "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model", r"pretrain",
+    "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model",
+    r"pretrain|imagenet(1k|21k|2012)|(?<![\w-])(alexnet|vgg|resnet|resnext|densenet|inception|mobilenet|efficientnet)"
+    r"[\w]*(-[0-9a-f]{8})?\.pth",
 )  # fmt: skip
 PROGRAM_FILES = _pattern(
     "a file that is copied is a part of the program, or of its settings",

@@ -245,6 +245,7 @@ dist.init_process_group("nccl")
 model = torch.nn.Linear(4, 4).cuda()
 if args.start_from:
     model.load_state_dict(torch.load(args.start_from))
+torch.save(model.state_dict(), "last.pt")
 """
 
 
@@ -288,6 +289,7 @@ if __name__ == "__main__":
     if args.resume:
         for part in parts(args):
             model.load_state_dict(torch.load(part))
+    torch.save(model.state_dict(), "last.pt")
 """
 
 
@@ -373,8 +375,8 @@ if __name__ == "__main__":
     ("command", "severity"),
     [
         ("", "warning"),
-        ("torchrun --nproc_per_node 8 train.py", "warning"),
-        ("torchrun --nproc_per_node 8 train.py --epochs 1", "warning"),
+        ("torchrun --nproc_per_node 8 train.py", "hint"),
+        ("torchrun --nproc_per_node 8 train.py --epochs 1", "hint"),
         ("torchrun --nproc_per_node 8 train.py --epochs 10", "error"),
         ("torchrun --nproc_per_node 8 train.py --epochs=$EPOCHS", "error"),
         ("torchrun --nproc_per_node 8 other.py --epochs 10", "warning"),
@@ -389,7 +391,101 @@ def test_an_epoch_that_is_the_only_one_by_default(command: str, severity: str, r
     repository({"train.py": program, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
-    assert finding.message.startswith("if --epochs is more than 1, ") == (severity == "warning")
+    assert finding.message.startswith("if --epochs is more than 1, ") == (severity != "error")
+
+
+def test_the_comments_of_a_program_show_how_it_is_started(repository: Repository) -> None:
+    option = 'args.add_argument("--epochs", type=int, default=1)\n    args = args.parse_args()\n'
+    program = EPOCHS.replace(
+        "    dist.init_process_group", f"    args = argparse.ArgumentParser()\n    {option}    dist.init_process_group"
+    )
+    program = f"import argparse\n{program}".replace("range(10)", "range(args.epochs)")
+    repository({"train.py": f"# torchrun --nproc_per_node=4 train.py --epochs=3\n{program}"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == "error"
+
+
+CHOSEN = EPOCHS.replace("sampler=DistributedSampler(data)", "sampler=DistributedSampler(data) if apart else None")
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [("python train.py", "hint"), ("torchrun --nproc_per_node 1 train.py", "warning")],
+)
+def test_a_sampler_that_is_made_only_where_there_are_ranks(
+    command: str, severity: str, repository: Repository
+) -> None:
+    repository({"train.py": CHOSEN, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+
+
+RESTORES = """\
+import torch
+import torch.distributed as dist
+
+
+def restore(model):
+    model.load_state_dict(torch.load("last.pt"))
+
+
+def train(model):
+    dist.init_process_group("nccl")
+    CALL
+    torch.cuda.synchronize()
+    SAVE
+
+
+if __name__ == "__main__":
+    train(make())
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "save", "command", "severity"),
+    [
+        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "", "warning"),
+        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "torchrun --nproc_per_node 8 a.py", "warning"),
+        # nothing writes the file
+        ("restore(model)", "# torch.save(model.state_dict())", "", "hint"),
+        # nobody calls it
+        ("pass", 'torch.save(model.state_dict(), "last.pt")', "", "hint"),
+        # GPU 0 of the machine is the rank's own
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "srun torchrun --nnodes 4 \\\n --nproc_per_node 1 \\  # a GPU each\n a.py",
+            "hint",
+        ),
+    ],
+)
+def test_what_is_loaded_without_harm(
+    call: str, save: str, command: str, severity: str, repository: Repository
+) -> None:
+    repository({"a.py": RESTORES.replace("CALL", call).replace("SAVE", save), "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+KEEPS = """\
+import pytorch_lightning as pl
+import torch.distributed as dist
+
+trainer = pl.Trainer(devices=2)
+trainer.fit(make())
+if dist.get_rank() == 0:
+    trainer.save_checkpoint("last.ckpt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"), [("==1.6.1", "hint"), ("<2", "hint"), (">=1.6", "warning"), ("==2.4", "warning")]
+)
+def test_a_barrier_that_came_with_lightning_2(version: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": KEEPS, "requirements.txt": f"pytorch-lightning{version}"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where Lightning is 2.0 or newer, ")
 
 
 SAVES = """\
@@ -413,6 +509,10 @@ if dist.get_rank() == 0:
         ({"ds.json": '{"zero_optimization": {"stage": 3}}'}, "warning"),
         ({"ds.json": '{"zero_optimization": {"stage": "auto"}}'}, "warning"),
         ({"configs.py": "CONFIG = {'zero_optimization': {'stage': 1}}"}, "hint"),
+        # its own one, of several
+        ({"ds.json": '{"zero_optimization": {"stage": 2}}', "a/ds.json": '{"zero_optimization": {"stage": 3}}'}, "hint"),
+        ({"ds.json": '{"zero_optimization": {"stage": 3}}', "b.json": '{"zero_optimization": {"stage": 2}}'}, "warning"),
+        ({"b.json": '{"zero_optimization": {"stage": 2}}', "c.yaml": "zero_stage: 3"}, "warning"),
     ],
 )
 def test_what_gathers_nothing_below_the_third_stage(
