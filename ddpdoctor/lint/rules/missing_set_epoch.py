@@ -36,7 +36,7 @@ Unsafe: it changes the order of the data, which is the purpose.
 Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. The rule is silent if a file
 that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that lint cannot find
 is not seen. A loader that a file only creates for other code to iterate is reported if no file of the project mentions
-`set_epoch` or a framework that calls it.
+`set_epoch` or a framework that calls it, and its data are not called after an evaluation.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -52,7 +52,7 @@ from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Iteration
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
@@ -72,7 +72,9 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with a shuffling sampler that are iterated more than once, and those not iterated in this file."""
-    yield from _repeated(facts)
+    # a loader may be peeked into before it is gone through: the loop that trains speaks for its sampler
+    found = [finding for finding in _repeated(facts) if finding is not None]
+    yield from sorted(found, key=lambda finding: finding.severity is not Severity.ERROR)
     yield from _handed_out(facts)
 
 
@@ -84,13 +86,20 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.loop.over))}
     for sampler in given:
-        if sampler.site not in gone_through and loaders.shuffles(sampler):
+        if sampler.site not in gone_through and loaders.shuffles(sampler) and not _to_evaluate(sampler):
             message = (
                 "set_epoch is never called on this sampler, so every epoch has the same order: call it in the loop"
             )
             yield facts.finding(
                 RULE, sampler.site, message, unconfirmed=Unconfirmed(sampler.site), severity=Severity.HINT
             )
+
+
+def _to_evaluate(sampler: Made) -> bool:
+    """Whether the data are called after an evaluation."""
+    node = sampler.node
+    given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "dataset")] if node is not None else []
+    return bool(given) and heuristics.EVALUATED.found_in(last_name(given[0]))
 
 
 def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
