@@ -298,7 +298,8 @@ def _epochs(project: _Project, finding: Finding) -> Confirmation | None:
 def _more_epochs(project: _Project, finding: Finding) -> Confirmation | None:
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
     flag = _FLAG.search(finding.condition)
-    more = re.compile(rb"--" + re.escape(flag.group(1).encode()) + rb"[= ]+(?!1(?!\d))\S") if flag is not None else None
+    name = re.sub(rb"[-_]", b"[-_]", flag.group(1).encode()) if flag is not None else b""
+    more = re.compile(rb"--" + name + rb"[= ]+(?!1(?!\d))\S") if name else None
     commands = [command for program, command in project.commands_in(path) if _is_named(program, path)]
     if more is None or not commands:
         return None

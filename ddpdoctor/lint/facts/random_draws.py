@@ -13,7 +13,7 @@ from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
-from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
@@ -56,6 +56,20 @@ def made_up(machine: Machine, data: Value | None) -> bool:
         return False
     # of what is there by index something is kept, and only noise is added
     return _drawn(machine, inits) is not None or (not any(map(_by_index, gets)) and _drawn(machine, gets) is not None)
+
+
+def made_up_by_call(machine: Machine, module: Module, call: ast.expr) -> bool:
+    """Whether an expression calls a function of the project that draws the data and reads nothing: it is given sizes
+    alone."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    value = global_value(machine, module, call.func.id)
+    info = value.object.info if value is not None and isinstance(value.object, Function) else None
+    if info is None or not all(isinstance(one, ast.Constant) for one in given):
+        return False
+    words = {last_name(n.func) for n in walk(info.node) if isinstance(n, ast.Call)}
+    return words.isdisjoint(heuristics.READS_DATA.words) and _drawn(machine, [info]) is not None
 
 
 def _by_index(get: FunctionInfo) -> bool:

@@ -138,7 +138,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             sure = severity is Severity.ERROR
             severity = Severity.WARNING if sure else Severity.HINT
             open_ = Unconfirmed(epochs.site, RelatedRole.UNSTARTED) if sure else None
-        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")):
+        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")) or _drawn(facts, sampler):
             message = Conditional("once it trains on other data than random numbers, ", said)
             severity = Severity.HINT
         yield facts.finding(
@@ -149,6 +149,15 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=open_,
         )
+
+
+def _drawn(facts: ModuleFacts, sampler: Made) -> bool:
+    """Whether the data are what a function of the project draws."""
+    given = sampler.node.args[0] if sampler.node is not None and sampler.node.args else None
+    if not isinstance(given, ast.Name) or sampler.site.file != facts.module.path:
+        return False
+    values = [value for name, value in facts.assignments if name == given.id]
+    return bool(values) and all(random_draws.made_up_by_call(facts.analysis, facts.module, v) for v in values)
 
 
 def _sampler(iteration: Iteration) -> Made | None:
