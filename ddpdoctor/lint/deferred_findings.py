@@ -146,6 +146,13 @@ class _Project:
         return frozenset(map(_speaks_of, told))
 
     @cached_property
+    def tells_accelerate_nothing(self) -> bool:
+        """Whether no program gives Accelerate a plugin, and it does not start them with a configuration of its own."""
+        programs = (self.texts or {}).values()
+        told = any(_PLUGIN.search(text) for text in programs) or self.texts is None
+        return not told and not any(_ACCELERATE.search(text) for text in (*self.scripts.values(), *self._settings))
+
+    @cached_property
     def is_for_lightning_1(self) -> bool:
         """Whether a text of the repository asks for a Lightning before 2."""
         return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
@@ -211,6 +218,26 @@ class _Project:
             for line, name in find(raw):
                 started.setdefault(_seen_from(script, name, root), (script, line))
         return started
+
+    @cached_property
+    def _settings(self) -> list[bytes]:
+        """Files that may hold settings: programs too, which set them one a line."""
+        root = _root(self.top)
+        files = itertools.islice(_files(root, (".yaml", ".yml", ".json", ".toml")), MOST_SCRIPTS) if root else ()
+        read = [raw for path in files if (raw := read_file(path)) is not None and len(raw) <= LARGEST_SCRIPT]
+        return [*read, *(self.texts or {}).values()]
+
+    def sets_off(self, name: bytes) -> bool:
+        """Whether files set something, each to a value that is off, and it is no option of a command line."""
+        option = re.compile(rb"--" + re.sub(rb"[-_]", b"[-_]", name) + rb"\b")
+        setting = re.compile(
+            rb"^[ \t]*(?:\w+\.)?[\"']?" + re.escape(name) + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
+            re.MULTILINE,
+        )
+        if any(option.search(text) for text in self._settings):
+            return False
+        values = [value for text in self._settings if name in text for value in setting.findall(text)]
+        return bool(values) and all(value in _OFF for value in values)
 
     def is_unused(self, path: str, line: int) -> bool:
         """Whether the function around a line is named nowhere else in the project, which has programs to name it."""
@@ -434,7 +461,18 @@ def _option(project: _Project, finding: Finding) -> Confirmation | None:
         if not any(_passes(command, one) for command in commands):
             names = ", ".join(sorted(f"--{option.decode(errors='replace')}" for option in one))
             return Confirmation(f"no script or text that starts it passes {names}", Severity.HINT)
-    return None
+    return _switched_off(project, finding)
+
+
+def _switched_off(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether it is under a setting that is off in every file of the project that sets it."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    lines = (read_file(path) or b"").splitlines()
+    off = (option for option in _asked_above(lines, finding.line) if project.sets_off(option))
+    option = next(off, None)
+    if option is None:
+        return None
+    return Confirmation(f"every file that sets {option.decode(errors='replace')} has it off", Severity.HINT)
 
 
 def _is_chosen(path: str, number: int) -> bool:
@@ -485,7 +523,7 @@ def _is_off(text: bytes, option: bytes) -> bool:
 
 #: the default of an option, and those that are off
 _DEFAULT = re.compile(rb"default\s*=\s*([^,\s)]+)")
-_OFF = frozenset({b"None", b"False", b"0", b"''", b'""'})
+_OFF = frozenset({*(b"None", b"False", b"0", b"''", b'""'), *(b"null", b"false", b"no", b"off", b"~")})
 
 
 #: an option of the command line, read from where such are kept
@@ -559,6 +597,9 @@ def _callers(project: _Project, finding: Finding) -> Confirmation | None:
 _OLD_LIGHTNING = Confirmation(
     "a text of the repository asks for Lightning 1", Severity.HINT, condition="where Lightning is 2.0 or newer, "
 )
+#: an object or variable that makes Accelerate shard a model, and what starts programs with its configuration
+_PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
+_ACCELERATE = re.compile(rb"accelerate[\"', \t]+launch|ACCELERATE_USE_|\bdistributed_type\b|accelerate\.commands")
 #: a file of settings that a program names
 _CONFIGURATION = re.compile(rb"([\w.-]+\.json)\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
@@ -573,6 +614,8 @@ def _unsharded(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.condition:
         return _OLD_LIGHTNING if project.is_for_lightning_1 else None
     text = read_file(path) or b""
+    if b"Accelerator(" in text and b"Trainer(" not in text and project.tells_accelerate_nothing:
+        return Confirmation("nothing tells Accelerate to shard the model", Severity.HINT)
     stages = project.zero_stages(path)
     if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
         return None
@@ -589,6 +632,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD127": _older_torch,
     "DD131": _seeds,
     "DD146": _launcher,
+    "DD165": _switched_off,
     "DD171": _callers,
     "DD173": _loaded,
     "DD175": _unsharded,

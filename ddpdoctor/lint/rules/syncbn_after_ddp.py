@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `SyncBatchNorm.convert_sync_batchnorm(model)` where the model is already in DistributedDataParallel: a hint, and a
-warning where apex converts it.
+warning where apex converts it, unless the setting that it is under is off in every file that sets it.
 
 ## Why it harms
 The wrapper has listed the model's parameters and buffers. The conversion of apex makes new parameters, whose gradients
@@ -35,10 +35,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule("DD165", "syncbn-after-ddp", Severity.WARNING, advice="convert before the model is wrapped")
 
@@ -58,6 +58,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         made = wrapping.wrapper_of(call.argument(0, "module"))
         if made is not None:
             message = "convert batch norm before wrapping the model in DistributedDataParallel"
-            severity = Severity.WARNING if call.path == _OF_APEX else Severity.HINT
-            wrapped = ((made.site, "wrapped here"),)
-            yield facts.finding(RULE, call.site, message, related=wrapped, context=call.context, severity=severity)
+            harms = call.path == _OF_APEX
+            yield facts.finding(
+                *(RULE, call.site, message),
+                related=((made.site, "wrapped here"),),
+                context=call.context,
+                severity=Severity.WARNING if harms else Severity.HINT,
+                unconfirmed=Unconfirmed(call.site, RelatedRole.UNSTARTED) if harms else None,
+            )

@@ -547,3 +547,57 @@ def test_an_option_that_the_parser_has_in_both_spellings(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert "--local-rank" in both
     assert engine.lint(["."], Settings(frozenset({"DD146"}))).findings == ()
+
+
+CONVERTS = """\
+import apex
+
+
+def wrap(config, model):
+    model = apex.parallel.DistributedDataParallel(model)
+    if config.sync_bn:
+        model = apex.parallel.convert_syncbn_model(model)
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"a/config.py": "class Config:\n    sync_bn = False\n"}, "hint"),
+        ({"a.yaml": "model:\n  sync_bn: false  # slow\n", "b.json": '{\n  "sync_bn": false\n}'}, "hint"),
+        ({"a.yaml": "sync_bn: false\n", "b.yaml": "sync_bn: true\n"}, "warning"),
+        ({"a.yaml": "sync_bn: false\n", "run.py": "parser.add_argument('--sync-bn', action='store_true')"}, "warning"),
+    ],
+)
+def test_what_is_under_a_setting_that_is_off(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": CONVERTS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD165"}))).findings
+    assert finding.severity.value == severity
+
+
+ACCELERATED = """\
+import deepspeed
+import torch.distributed as dist
+from accelerate import Accelerator
+
+deepspeed.init_distributed()
+accelerator = Accelerator(mixed_precision="bf16")
+if dist.get_rank() == 0:
+    accelerator.save_state("out")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "accelerate launch train.py"}, "warning"),
+        ({"other.py": "plugin = DeepSpeedPlugin(zero_stage=stage)"}, "warning"),
+    ],
+)
+def test_what_accelerate_is_told_of_sharding(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": ACCELERATED, **files})
+    findings = engine.lint(["train.py"], Settings(frozenset({"DD175"}))).findings
+    assert [finding.severity.value for finding in findings] == [severity]
