@@ -231,7 +231,9 @@ class _Project:
         """Whether files set something, each to a value that is off, and it is no option of a command line."""
         option = re.compile(rb"--" + re.sub(rb"[-_]", b"[-_]", name) + rb"\b")
         setting = re.compile(
-            rb"^[ \t]*(?:\w+\.)?[\"']?" + re.escape(name) + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
+            rb"^[ \t]*(?:\w+\.)?[\"']?"
+            + re.escape(name)
+            + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
             re.MULTILINE,
         )
         if any(option.search(text) for text in self._settings):
@@ -429,7 +431,11 @@ def _loaded(project: _Project, finding: Finding) -> Confirmation | None:
     """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
     what is loaded is an option that nobody passes."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if _root(project.top) and project.texts is not None and not any(_SAVES.search(text) for text in project.texts.values()):
+    if (
+        _root(project.top)
+        and project.texts is not None
+        and not any(_SAVES.search(text) for text in project.texts.values())
+    ):
         return Confirmation("nothing in the project saves such a file", Severity.HINT)
     if project.is_unused(path, finding.line):
         return Confirmation("nothing in the project calls this function", Severity.HINT)
@@ -442,8 +448,8 @@ def _loaded(project: _Project, finding: Finding) -> Confirmation | None:
 
 #: what writes weights to a file, by itself or for a framework
 _SAVES = re.compile(
-    rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\(|Saver\b|Checkpoint"
-    rb"|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
+    rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
+    rb"|Saver\b|Checkpoint|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
     re.MULTILINE,
 )
 

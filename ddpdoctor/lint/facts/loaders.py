@@ -145,8 +145,9 @@ def _is_one_in_commands(modules: Iterable[Module], name: str) -> bool:
 def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
     """The parameters that have a default, with it."""
     positional = (*arguments.posonlyargs, *arguments.args)
-    yield from zip((a.arg for a in positional[len(positional) - len(arguments.defaults) :]), arguments.defaults)
-    yield from ((a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None)
+    last = positional[len(positional) - len(arguments.defaults) :]
+    yield from ((a.arg, d) for a, d in zip(last, arguments.defaults, strict=True))
+    yield from ((a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
 
 
 def _is_one(option: ast.Call) -> bool:

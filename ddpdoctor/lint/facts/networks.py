@@ -16,9 +16,11 @@ from ddpdoctor.program.nodes import walk
 #: most classes and containers that are looked at for one network
 _MOST = 12
 #: whose classes are all in sight, or known not to make modules
-_PLAIN = frozenset({
-    *("torch", "math", "copy", "numpy", "functools", "collections", "typing", "warnings", "logging"),
-})
+_PLAIN = frozenset(
+    {
+        *("torch", "math", "copy", "numpy", "functools", "collections", "typing", "warnings", "logging"),
+    }
+)
 
 
 def classes(machine: Machine, network: Value) -> list[ClassInfo]:
@@ -64,11 +66,11 @@ def _in_sight(machine: Machine, info: ClassInfo, found: list[ClassInfo]) -> bool
         if not isinstance(node, ast.Call):
             continue
         value = global_value(machine, info.module, node.func.id) if isinstance(node.func, ast.Name) else None
-        if value is not None and isinstance(value.object, Class):
-            if value.object.info not in found:
+        made = value.object if value is not None else None
+        package = info.module.imported(node.func).partition(".")[0]
+        if isinstance(made, Class):
+            if made.info not in found:
                 return False
-        elif value is not None and isinstance(value.object, Function):
-            return False
-        elif (path := info.module.imported(node.func)) and path.partition(".")[0] not in _PLAIN:
+        elif isinstance(made, Function) or (package and package not in _PLAIN):
             return False
     return True

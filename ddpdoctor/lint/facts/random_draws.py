@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk

@@ -271,7 +271,8 @@ READS_DATA = _words(
     "memmap", "fromfile", "h5py", "lmdb", "tarfile", "webdataset", "torchaudio", "librosa", "jsonlines", "tokenizer",
 )  # fmt: skip
 EVALUATED = _pattern(
-    "data are for an evaluation, by their name", "DD101: a factory of loaders, one of them for an evaluation",
+    "data are for an evaluation, by their name",
+    "DD101: a factory of loaders, one of them for an evaluation",
     r"(?<![a-z])(val|valid|validation|eval|evaluation|test|dev)(?![a-z])(?!_train)",
 )
 DATA_CLASS = _pattern("a class holds data, by its name", "DD136: data that are made up", r"data|loader|sampler")

@@ -37,7 +37,6 @@ https://docs.pytorch.org/docs/stable/generated/torch.load.html
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import attendance, devices, launch, loaded_states, paths
@@ -48,7 +47,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
@@ -114,24 +113,26 @@ def _named(node: ast.AST) -> str:
 
 def _published(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the file is called pretrained, or is loaded where something is: the CPU's tensors, as a rule."""
-    path = paths.spelled_out(call, call.node.args[0]) if call.node.args else ""
+    named = [paths.spelled_out(call, call.node.args[0]), *_defaults(facts, call)] if call.node.args else []
     holding = (guard.text for guard in call.context.guards if guard.side)
-    return heuristics.PUBLISHED.found_in_any([path, *_defaults(facts, path), *holding])
+    return heuristics.PUBLISHED.found_in_any([*named, *holding])
 
 
-#: an option, read from where the program keeps them
-_OPTION = re.compile(r"\w+\.(\w+)")
-
-
-def _defaults(facts: ModuleFacts, path: str) -> Iterator[str]:
+def _defaults(facts: ModuleFacts, call: CallEvent) -> Iterator[str]:
     """What the options in a path are where nobody gives them."""
-    names = set(_OPTION.findall(path))
-    for module in (facts.module, *facts.analysis.reached.values()):
-        for option in module.of(ast.Call):
-            flags = [a.value for a in option.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            if last_name(option.func) == "add_argument" and any(f.lstrip("-").replace("-", "_") in names for f in flags):
-                given = (k.value for k in option.keywords if k.arg == "default")
-                yield from (v.value for v in given if isinstance(v, ast.Constant) and isinstance(v.value, str))
+    path = call.node.args[0]
+    parts = [path, *(value for n in walk(path) if isinstance(n, ast.Name) for value in paths.assigned(call, n.id))]
+    names = {node.attr for part in parts for node in walk(part) if isinstance(node, ast.Attribute)}
+    modules = (facts.module, *facts.analysis.reached.values())
+    options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
+    for option in options if names else ():
+        flags = _texts(option.args)
+        if any(flag.lstrip("-").replace("-", "_") in names for flag in flags):
+            yield from _texts([k.value for k in option.keywords if k.arg == "default"])
+
+
+def _texts(nodes: list[ast.expr]) -> list[str]:
+    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
 def _for_one(facts: ModuleFacts, call: CallEvent) -> bool:

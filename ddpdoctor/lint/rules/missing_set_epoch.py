@@ -204,9 +204,7 @@ def _trains_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
     for conditions in opened:
         if not conditions:
             return True
-        if len(conditions) == 1 and any(
-            other == {(site, not side)} for site, side in conditions for other in opened
-        ):
+        if len(conditions) == 1 and any(other == {(site, not side)} for site, side in conditions for other in opened):
             return True
     return False
 

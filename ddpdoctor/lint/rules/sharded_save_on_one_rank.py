@@ -89,7 +89,9 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
-        what = "it ends in a barrier of all ranks" if item.op.op == _LIGHTNING else "every rank holds a part of this state"
+        what = (
+            "it ends in a barrier of all ranks" if item.op.op == _LIGHTNING else "every rank holds a part of this state"
+        )
         said = proofs.worded(facts, item, f"{what}, and only some reach {item.op.op}: {proof(item)}")
         sure = item.op.op != _LIGHTNING or _is_new_lightning(facts)
         message = said if sure else Conditional("where Lightning is 2.0 or newer, ", said)

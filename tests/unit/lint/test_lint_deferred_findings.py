@@ -412,9 +412,7 @@ CHOSEN = EPOCHS.replace("sampler=DistributedSampler(data)", "sampler=Distributed
     ("command", "severity"),
     [("python train.py", "hint"), ("torchrun --nproc_per_node 1 train.py", "warning")],
 )
-def test_a_sampler_that_is_made_only_where_there_are_ranks(
-    command: str, severity: str, repository: Repository
-) -> None:
+def test_a_sampler_that_is_made_only_where_there_are_ranks(command: str, severity: str, repository: Repository) -> None:
     repository({"train.py": CHOSEN, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
@@ -459,9 +457,7 @@ if __name__ == "__main__":
         ),
     ],
 )
-def test_what_is_loaded_without_harm(
-    call: str, save: str, command: str, severity: str, repository: Repository
-) -> None:
+def test_what_is_loaded_without_harm(call: str, save: str, command: str, severity: str, repository: Repository) -> None:
     repository({"a.py": RESTORES.replace("CALL", call).replace("SAVE", save), "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == severity
@@ -510,8 +506,14 @@ if dist.get_rank() == 0:
         ({"ds.json": '{"zero_optimization": {"stage": "auto"}}'}, "warning"),
         ({"configs.py": "CONFIG = {'zero_optimization': {'stage': 1}}"}, "hint"),
         # its own one, of several
-        ({"ds.json": '{"zero_optimization": {"stage": 2}}', "a/ds.json": '{"zero_optimization": {"stage": 3}}'}, "hint"),
-        ({"ds.json": '{"zero_optimization": {"stage": 3}}', "b.json": '{"zero_optimization": {"stage": 2}}'}, "warning"),
+        (
+            {"ds.json": '{"zero_optimization": {"stage": 2}}', "a/ds.json": '{"zero_optimization": {"stage": 3}}'},
+            "hint",
+        ),
+        (
+            {"ds.json": '{"zero_optimization": {"stage": 3}}', "b.json": '{"zero_optimization": {"stage": 2}}'},
+            "warning",
+        ),
         ({"b.json": '{"zero_optimization": {"stage": 2}}', "c.yaml": "zero_stage: 3"}, "warning"),
     ],
 )
