@@ -120,15 +120,20 @@ def _published(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def _defaults(facts: ModuleFacts, call: CallEvent) -> Iterator[str]:
     """What the options in a path are where nobody gives them."""
-    path = call.node.args[0]
-    parts = [path, *(value for n in walk(path) if isinstance(n, ast.Name) for value in paths.assigned(call, n.id))]
-    names = {node.attr for part in parts for node in walk(part) if isinstance(node, ast.Attribute)}
+    names = _options_in(call)
     modules = (facts.module, *facts.analysis.reached.values())
     options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
     for option in options if names else ():
         flags = _texts(option.args)
         if any(flag.lstrip("-").replace("-", "_") in names for flag in flags):
             yield from _texts([k.value for k in option.keywords if k.arg == "default"])
+
+
+def _options_in(call: CallEvent) -> set[str]:
+    """The attributes in a path, and in what its variables are assigned."""
+    path = call.node.args[0]
+    parts = [path, *(value for n in walk(path) if isinstance(n, ast.Name) for value in paths.assigned(call, n.id))]
+    return {node.attr for part in parts for node in walk(part) if isinstance(node, ast.Attribute)}
 
 
 def _texts(nodes: list[ast.expr]) -> list[str]:
