@@ -195,6 +195,12 @@ class _Project:
         own = launch_scripts.commented_commands(read_file(path) or b"")
         return [*self.commands, *((f"{posixpath.dirname(path)}/{name}", command) for name, command in own)]
 
+    def lines_with(self, name: str) -> list[bytes]:
+        """The lines of shell scripts that name a program, by whatever they start it."""
+        named = re.compile(rb"(?<![\w-])" + re.escape(name.encode()) + rb"\b")
+        scripts = (raw for script, raw in self.scripts.items() if script.endswith(_COMMANDS))
+        return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
+
     @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher, by program."""
@@ -218,6 +224,20 @@ class _Project:
             for line, name in find(raw):
                 started.setdefault(_seen_from(script, name, root), (script, line))
         return started
+
+    @cached_property
+    def saves_nothing(self) -> bool:
+        """Whether no program of the whole repository, which is at hand and can be read, saves weights."""
+        root = _root(self.top)
+        paths = list(itertools.islice(_files(root), MOST_CALLERS + 1)) if root else []
+        read = map(read_file, paths)
+        return 0 < len(paths) <= MOST_CALLERS and not any(raw is None or _SAVES.search(raw) for raw in read)
+
+    @cached_property
+    def saves_nothing_here(self) -> bool:
+        """The same of the project's own folder: what trains there would save there what it goes on from."""
+        texts = self.texts if _root(self.top) else None
+        return bool(texts) and not any(_SAVES.search(text) for text in (texts or {}).values())
 
     @cached_property
     def _settings(self) -> list[bytes]:
@@ -431,15 +451,13 @@ def _loaded(project: _Project, finding: Finding) -> Confirmation | None:
     """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
     what is loaded is an option that nobody passes."""
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if (
-        _root(project.top)
-        and project.texts is not None
-        and not any(_SAVES.search(text) for text in project.texts.values())
-    ):
+    trains = b".backward(" in (read_file(path) or b"")
+    if project.saves_nothing or (trains and project.saves_nothing_here):
         return Confirmation("nothing in the project saves such a file", Severity.HINT)
     if project.is_unused(path, finding.line):
         return Confirmation("nothing in the project calls this function", Severity.HINT)
     commands = [command for program, command in project.commands_in(path) if _is_named(program, path)]
+    commands += project.lines_with(posixpath.basename(path))
     own = _STARTS_RANKS.search(read_file(path) or b"") is not None
     if commands and not own and all(map(launch_scripts.is_one_on_its_node, commands)):
         return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
@@ -462,6 +480,7 @@ def _option(project: _Project, finding: Finding) -> Confirmation | None:
     lines = text.splitlines()
     options = set(_OPTION.findall(lines[finding.line - 1])) if 0 < finding.line <= len(lines) else set()
     commands = [command for program, command in project.commands if _is_named(program, path)]
+    options = {option for option in options if not _is_stored(text, option)}
     asked = [options, *({option} for option in _asked_above(lines, finding.line) if _is_off(text, option))]
     for one in filter(None, asked if commands else ()):
         if not any(_passes(command, one) for command in commands):
@@ -524,7 +543,12 @@ def _is_off(text: bytes, option: bytes) -> bool:
     name = re.escape(option).replace(b"_", b"[-_]")
     found = re.search(rb"add_argument\([^()]*--" + name + rb"\b([^()]*)", text)
     given = _DEFAULT.search(found.group(1)) if found is not None else None
-    return found is not None and (given is None or given.group(1) in _OFF)
+    return found is not None and (given is None or given.group(1) in _OFF) and not _is_stored(text, option)
+
+
+def _is_stored(text: bytes, option: bytes) -> bool:
+    """Whether the program sets the option itself."""
+    return re.search(rb"^[ \t]*[\w.]+\." + re.escape(option) + rb"[ \t]*=(?!=)", text, re.MULTILINE) is not None
 
 
 #: the default of an option, and those that are off

@@ -80,6 +80,11 @@ def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
     yield from _started(text, LAUNCHED, one=True)
 
 
+def lines(script: bytes) -> Iterator[bytes]:
+    """The lines of a script that are no comments, put together where they go on."""
+    return (line for _, line in _commands(script) if not line.lstrip().startswith(b"#"))
+
+
 def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
     """(program, command) of each command that starts a program, with a launcher or without."""
     for _, line in _commands(text):

@@ -446,6 +446,13 @@ if __name__ == "__main__":
         ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "torchrun --nproc_per_node 8 a.py", "warning"),
         # nothing writes the file
         ("restore(model)", "# torch.save(model.state_dict())", "", "hint"),
+        # another command starts several, though not by a name that is known
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "srun torchrun --nnodes 4 --nproc_per_node 1 a.py\n$PY -u a.py --apart\n",
+            "warning",
+        ),
         # nobody calls it
         ("pass", 'torch.save(model.state_dict(), "last.pt")', "", "hint"),
         # GPU 0 of the machine is the rank's own
@@ -603,3 +610,24 @@ def test_what_accelerate_is_told_of_sharding(files: dict[str, str], severity: st
     repository({"train.py": ACCELERATED, **files})
     findings = engine.lint(["train.py"], Settings(frozenset({"DD175"}))).findings
     assert [finding.severity.value for finding in findings] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"tests/b.py": ""}, "hint"),
+        ({"train/b.py": "torch.save(model.state_dict(), 'last.pt')"}, "warning"),
+    ],
+)
+def test_what_another_folder_saves(files: dict[str, str], severity: str, repository: Repository) -> None:
+    program = RESTORES.replace("CALL", "restore(model)").replace("SAVE", "pass")
+    repository({"infer/a.py": program, **files})
+    (finding,) = engine.lint(["infer/a.py"], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+def test_an_option_that_the_program_sets_itself(repository: Repository) -> None:
+    program = LOADS.replace("if args.start_from:", "args.start_from = newest()\nif args.start_from:")
+    repository({"train.py": program, "run.sh": "torchrun --nproc_per_node 8 train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == "warning"
