@@ -59,3 +59,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for place, item in enumerate(items) if place % parts != number]
         items[:] = items[number::parts]
         config.hook.pytest_deselected(items=left_out)
+    if hasattr(config, "workerinput"):
+        items[:] = _spread(items)
+
+
+#: tests of one file that stay together where jobs are spread: some files share a job between theirs
+_TOGETHER = 4
+
+
+def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
+    """The tests with jobs evenly between the others: jobs wait most of their time, and the others compute.
+
+    Each worker of pytest-xdist begins with a stretch of the list, so that all jobs would be in the stretch of one, and
+    be left for the end, when nothing else is there to be done while they wait.
+    """
+    jobs = [item for item in items if item.get_closest_marker("e2e")]
+    rest = [item for item in items if not item.get_closest_marker("e2e")]
+    bunches: list[list[pytest.Item]] = []
+    for job in jobs:
+        if bunches and len(bunches[-1]) < _TOGETHER and bunches[-1][0].path == job.path:
+            bunches[-1].append(job)
+        else:
+            bunches.append([job])
+    spread: list[pytest.Item] = []
+    done = 0
+    for number, bunch in enumerate(bunches):
+        until = len(rest) * number // len(bunches)
+        spread += [*rest[done:until], *bunch]
+        done = until
+    return [*spread, *rest[done:]]

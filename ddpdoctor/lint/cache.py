@@ -33,8 +33,8 @@ from ddpdoctor.model.record import field, record
 KEPT_DAYS = 30
 _DAY = 86_400.0
 #: folders of the package whose code decides what is found
-_CODE = ("lint", "lint/facts", "lint/interpreter", "lint/knowledge", "lint/ranks", "lint/rules", "lint/values", "model",
-         "program")  # fmt: skip
+CODE = ("lint", "lint/deferred", "lint/facts", "lint/interpreter", "lint/knowledge", "lint/ranks", "lint/rules",
+        "lint/values", "model", "program")  # fmt: skip
 
 
 @record(slots=True)
@@ -161,7 +161,7 @@ def _version() -> str:
     """Changes with everything that decides what is found: this package's code, and the Python that parses."""
     package = os.path.dirname(ddpdoctor.__file__)  # noqa: PTH120
     seen: list[object] = [ddpdoctor.__version__, sys.version_info[:3]]
-    for name in _CODE:
+    for name in CODE:
         with os.scandir(f"{package}/{name}") as listed:
             found = [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in listed if e.name.endswith(".py")]
         seen.append((name, sorted(found)))

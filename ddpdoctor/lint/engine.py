@@ -10,8 +10,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from ddpdoctor import workers
-from ddpdoctor.lint import deferred_findings, files, registry
+from ddpdoctor.lint import files, registry
 from ddpdoctor.lint.cache import Cache
+from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
@@ -78,7 +79,7 @@ def lint(
 
 def _left_out(results: list[FileResult], findings: tuple[Finding, ...], settings: Settings) -> int:
     """How many hints are not reported, without those that other files have made more of."""
-    open_ = (f for r in results for f in r.unsure if deferred_findings.stays(f) and not settings.shows(f))
+    open_ = (f for r in results for f in r.unsure if deferral.stays(f) and not settings.shows(f))
     places = {in_order(f) for f in open_}
     return sum(result.hints for result in results) - sum(in_order(f) in places for f in findings)
 
@@ -102,7 +103,7 @@ def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
-    sure = {(f.file, in_order(f)): f for f in deferred_findings.confirmed(open_)}
+    sure = {(f.file, in_order(f)): f for f in deferral.confirmed(open_)}
     found: list[Finding] = []
     for result in results:
         more = {place: f for (file, place), f in sure.items() if file == result.path}

@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ddpdoctor.lint import deferred_findings, files, registry, screening, suppress, taint_comments
+from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
+from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, RelatedRole, source_of
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity, source_of
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
@@ -105,7 +107,7 @@ class Linter:
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
         module = self._parsed(absolute, decoded.text)
         if isinstance(module, source.Unreadable):
-            return self._result(path, [unreadable(path, module)], decoded)
+            return self._result(path, [unreadable(path, module, decoded.text)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
@@ -157,10 +159,10 @@ class Linter:
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
-        open_ = tuple(f for f in findings if deferred_findings.unsure(f))
-        dropped = {f for f in open_ if not deferred_findings.stays(f)}
+        open_ = tuple(f for f in findings if deferral.unsure(f))
+        dropped = {f for f in open_ if not deferral.stays(f)}
         shown = (f for f in findings if self._settings.shows(f) and f not in dropped)
-        kept = sorted(map(deferred_findings.settled, shown), key=in_order)
+        kept = sorted(map(deferral.settled, shown), key=in_order)
         hints = sum(not self._settings.shows(f) for f in findings if f not in dropped)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept), hints=hints)
@@ -229,13 +231,17 @@ def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
-def unreadable(path: str, problem: source.Unreadable) -> Finding:
-    """The finding of a file, or a part of it, of which nothing is known."""
+def unreadable(path: str, problem: source.Unreadable, text: str = "") -> Finding:
+    """The finding of a file, or a part of it, of which nothing is known; a hint where nobody runs it as it is, or where
+    nothing newer than Python 3.6 could."""
     rule = registry.UNREADABLE
+    name = "/".join(path.split("/")[-2:])
+    aside = heuristics.NOT_RUN.found_in(name) or any(f"from {gone} import" in text for gone in packages.FOR_PYTHON_3_6)
+    aside = aside and problem.message.startswith("does not parse")
     message = problem.message.replace("does not parse:", f"does not parse with {_PYTHON}:", 1)
     return Finding(
-        rule.code, rule.name, rule.severity, path, problem.line, problem.column, problem.line, problem.column,
-        message, advice=rule.advice,
+        rule.code, rule.name, Severity.HINT if aside else rule.severity,
+        path, problem.line, problem.column, problem.line, problem.column, message, advice=rule.advice,
     )  # fmt: skip
 
 

@@ -85,8 +85,9 @@ print("hello")
 No automatic fix.
 
 ## When it is wrong
-When the file is written for a newer Python than the one that runs ddpdoctor. Use `exclude` for generated files and
-templates.
+When the file is written for a newer Python than the one that runs ddpdoctor; of Python 3.12 the f-strings are read. Use
+`exclude` for generated files and templates. A file that nobody runs as it is, by its name or its folder's (a template,
+a step of an exercise, what was put into `old`), is a hint, as is one that imports what only runs on Python 3.6.
 
 ## References
 https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations

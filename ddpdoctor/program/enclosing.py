@@ -188,17 +188,33 @@ def innermost_function(tree: ast.AST, line: int) -> FunctionNode | None:
 
 def functions_around(tree: ast.AST, line: int) -> list[FunctionNode]:
     """The functions around a line, outermost first."""
-    found: list[FunctionNode] = []
+    return [node for node in statements_around(tree, line) if isinstance(node, FUNCTIONS)]
+
+
+def conditions_around(tree: ast.AST, line: int) -> list[ast.expr]:
+    """The conditions of the `if`s in whose bodies a line is, outermost first."""
+    around = (node for node in statements_around(tree, line) if isinstance(node, ast.If))
+    return [n.test for n in around if n.body[0].lineno <= line <= (n.body[-1].end_lineno or line)]
+
+
+def choices_at(tree: ast.AST, line: int) -> list[ast.expr]:
+    """The conditions on which depends whether a line runs, or what on it: of the `if`s and conditional expressions that
+    it is in, on whichever side."""
+    return [node.test for node in nodes_around(tree, line) if isinstance(node, (ast.If, ast.IfExp))]
+
+
+def statements_around(tree: ast.AST, line: int) -> list[ast.stmt]:
+    """The statements that a line is in, outermost first."""
+    found: list[ast.stmt] = []
     blocks = [tree]
-    # only statements, and what holds them, can hold a function
+    # only statements, and what holds them, can hold a statement
     for block in blocks:
         for child in children(block):
             if isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 blocks.append(child)
             elif isinstance(child, ast.stmt) and child.lineno <= line <= (child.end_lineno or child.lineno):
                 blocks.append(child)
-                if isinstance(child, FUNCTIONS):
-                    found.append(child)
+                found.append(child)
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
 
+from ddpdoctor.program import options
 from ddpdoctor.program.modules import Binding, ClassInfo, FunctionInfo, FunctionNode, Module
 from ddpdoctor.program.nodes import last_name, walk, walk_by_kind
 
@@ -38,7 +39,7 @@ def release(module: Module) -> None:
         for index in (cls.methods, cls.constants, cls.stores):
             index.clear()
     for found in (module.nodes, module.kinds, module.bindings, module.functions, module.classes, module.assigned,
-                  module.attribute_stores):  # fmt: skip
+                  module.attribute_stores, module.options):  # fmt: skip
         found.clear()
 
 
@@ -48,9 +49,7 @@ def _index_everywhere(module: Module) -> None:
     words.update([node.id for node in module.of(ast.Name)])
     words.update([node.attr for node in module.of(ast.Attribute)])
     words.update([node.arg for node in module.of(ast.keyword) if node.arg is not None])
-    for node in module.of(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            _index_option(module, node)
+    module.options = options.by_dest(module.of(ast.Call))
     _index_rebound(module)
 
 
@@ -66,15 +65,6 @@ def _index_rebound(module: Module) -> None:
                 module.attribute_stores.setdefault((target.value.id, target.attr), []).append(assign.value)
                 if target.value.id not in ("self", "cls"):
                     module.given.add(target.attr)
-
-
-def _index_option(module: Module, node: ast.Call) -> None:
-    for argument in node.args:
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            module.options.add(argument.value.lstrip("-").replace("-", "_"))
-    for keyword in node.keywords:
-        if keyword.arg == "dest" and isinstance(keyword.value, ast.Constant):
-            module.options.add(str(keyword.value.value))
 
 
 def _index_import(module: Module, node: ast.Import | ast.ImportFrom) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.nodes import decorator_name, dotted
+from ddpdoctor.program.options import Option
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 N = TypeVar("N", bound=ast.AST)
@@ -175,8 +176,8 @@ class Module:
     #: attributes that are stored, in the order of their lines; and those lines
     stores: list[ast.Attribute] = field(default_factory=list)
     stored: list[int] = field(default_factory=list)
-    #: dest of every `add_argument("--local_rank")` kind of option
-    options: set[str] = field(default_factory=set)
+    #: options of the command line that it declares, by the name under which a program reads them
+    options: dict[str, list[Option]] = field(default_factory=dict)
     #: every name and attribute in the file, for cheap tests whether a rule can apply at all
     words: set[str] = field(default_factory=set)
     #: it may contain a comment that gives an expression a taint

@@ -8,6 +8,7 @@ import tokenize
 import warnings
 
 from ddpdoctor.model.record import record
+from ddpdoctor.program import fstrings
 
 #: bytes; a larger file is generated data, and parsing it would take minutes and gigabytes
 LARGEST = 4_000_000
@@ -54,6 +55,15 @@ def parse(text: str) -> ast.Module | Unreadable:
     """Parse; anything that the parser rejects is an Unreadable with its line."""
     if "\x00" in text:
         return Unreadable("does not parse: there is a NUL byte", text.count("\n", 0, text.index("\x00")) + 1)
+    parsed = _parsed(text)
+    if isinstance(parsed, ast.Module):
+        return parsed
+    older = fstrings.for_older_parsers(text)
+    again = _parsed(older) if older != text else parsed
+    return again if isinstance(again, ast.Module) else parsed
+
+
+def _parsed(text: str) -> ast.Module | Unreadable:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

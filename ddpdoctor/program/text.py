@@ -1,4 +1,4 @@
-"""The source text of a node, and what of it a message shows."""
+"""The source text of a node, the node of a source text, and what of it a message shows."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def text_of(node: ast.AST) -> str:
             text = "..."
         known = node.__dict__["_text"] = text
     return known
+
+
+def expression_of(text: str) -> ast.expr | None:
+    """The expression that a text is the source of; None if it is of none."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
 
 
 def _plain_text(node: ast.AST) -> str:

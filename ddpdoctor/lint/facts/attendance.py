@@ -19,7 +19,7 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import text_of
+from ddpdoctor.program.text import expression_of, text_of
 
 #: how a condition can differ between ranks that all look at one disk
 _APART = (BY_RANK & ~Tag.FILE) | Tag.OWN_FILE
@@ -161,11 +161,8 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
         return not (read and heuristics.NAMES_RANK.found_in(guard.text))
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
-    try:
-        tree = ast.parse(guard.text, mode="eval")
-    except SyntaxError:
-        return False
-    if any(isinstance(n, ast.Attribute) and _stored_by_rank(facts, n.attr) for n in walk(tree)):
+    tree = expression_of(guard.text)
+    if tree is None or any(isinstance(n, ast.Attribute) and _stored_by_rank(facts, n.attr) for n in walk(tree)):
         return False
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
 
@@ -206,10 +203,8 @@ def _firsts(module: Module) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _says_first(text: str, *, side: bool) -> bool:
-    try:
-        return _is_first(ast.parse(text, mode="eval").body, side=side)
-    except SyntaxError:
-        return False
+    test = expression_of(text)
+    return test is not None and _is_first(test, side=side)
 
 
 def _is_first(test: ast.expr, *, side: bool) -> bool:

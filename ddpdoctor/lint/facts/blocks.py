@@ -52,6 +52,17 @@ def left_before(function: ast.AST, line: int, chooses: Callable[[ast.expr], bool
     return False
 
 
+def next_statement(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt | None:
+    """The statement that stands behind one in its block."""
+    parent = facts.parents.get(statement)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if isinstance(block, list) and statement in block[:-1]:
+            following: ast.stmt = block[block.index(statement) + 1]
+            return following
+    return None
+
+
 def leaves(statement: ast.stmt) -> bool:
     """Whether it is `return`, `raise`, `continue`, `break`, or a call that ends the process."""
     if isinstance(statement, (ast.Return, ast.Raise, ast.Continue, ast.Break)):

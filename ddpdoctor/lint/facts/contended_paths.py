@@ -21,6 +21,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import expression_of
 
 
 class Contest(Enum):
@@ -175,9 +176,8 @@ def _fills(call: CallEvent) -> bool:
 
 def _missing(guard: Guard) -> bool:
     """Whether the condition holds where something is not on the disk."""
-    try:
-        tree = ast.parse(guard.text, mode="eval").body
-    except SyntaxError:
+    tree = expression_of(guard.text)
+    if tree is None:
         return False
     denied = {
         id(inner)

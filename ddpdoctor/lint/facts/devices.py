@@ -12,6 +12,7 @@ from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.options import Option
 
 GROUP = "torch.distributed.init_process_group"
 #: make one device the current one for the rest of the process
@@ -39,25 +40,15 @@ def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
         return {text for value in node.values for text in strings(module, value, depth)}
     if isinstance(node, ast.Name) and depth < 3:
         return {text for value in _assigned(module, node.id) for text in strings(module, value, depth + 1)}
-    if isinstance(node, ast.Attribute) and node.attr in module.options:
-        return _defaults(module, node.attr)
+    if isinstance(node, ast.Attribute):
+        return set[str]().union(*map(_default, module.options.get(node.attr, ())))
     return set()
 
 
-def _defaults(module: Module, option: str) -> set[str]:
-    """The default of an option: `nccl` for `parser.add_argument("--backend", default="nccl")`."""
-    found: set[str] = set()
-    for node in module.nodes:
-        if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "add_argument":
-            continue
-        names = {text.lstrip("-").replace("-", "_") for text in map(_text, node.args)}
-        if option in names:
-            found |= {_text(k.value) for k in node.keywords if k.arg == "default"} - {""}
-    return found
-
-
-def _text(node: ast.expr) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+def _default(option: Option) -> set[str]:
+    """`nccl` for `parser.add_argument("--backend", default="nccl")`."""
+    given = option.default.value if isinstance(option.default, ast.Constant) else None
+    return {given} if given and isinstance(given, str) else set()
 
 
 def _assigned(module: Module, name: str) -> list[ast.expr]:

@@ -115,3 +115,31 @@ def names_in(node: ast.AST) -> set[str]:
     """Names and attributes that occur in an expression."""
     found = (n for n in walk(node) if isinstance(n, (ast.Name, ast.Attribute)))
     return {last_name(n) for n in found}
+
+
+def tells_caller(handler: ast.ExceptHandler) -> bool:
+    """Whether it ends the function with a value of its own, such as `return False`, unless it raises."""
+    returned = [n.value for n in walk(handler) if isinstance(n, ast.Return)]
+    parts = (p for value in returned for p in (value.elts if isinstance(value, ast.Tuple) else [value]))
+    return bool(returned) and not goes_on(handler.body, after_return=False) and all(
+        isinstance(part, ast.Constant) for part in parts
+    )  # fmt: skip
+
+
+def calls_in(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether a loop calls the function of this name."""
+    return any(isinstance(n, ast.Call) and last_name(n.func) == name for s in loop.body for n in walk(s))
+
+
+def ends_with(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether a loop ends where what the function of this name returned says so: `if not done: break`."""
+    results: set[str] = set()
+    for statement in loop.body:
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(n, ast.Call) and last_name(n.func) == name for n in walk(statement.value)
+        ):
+            results |= {n.id for target in statement.targets for n in walk(target) if isinstance(n, ast.Name)}
+        elif isinstance(statement, ast.If) and results & names_in(statement.test):
+            sides = [side for side in (statement.body, statement.orelse) if side]
+            return any(isinstance(side[-1], (ast.Break, ast.Return, ast.Raise)) for side in sides)
+    return False

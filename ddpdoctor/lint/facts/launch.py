@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -13,6 +13,7 @@ from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.options import declared_by
 from ddpdoctor.program.sites import SourceSite
 
 #: modules that tests import: they run only on their author's machine
@@ -38,8 +39,21 @@ def _is_test(facts: ModuleFacts) -> bool:
 
 
 def tested_alone(facts: ModuleFacts) -> bool:
-    """Whether the file tests in one process: it starts no ranks and makes no group."""
-    return _is_test(facts) and not _spawning(facts) and not facts.named(*_STARTS)
+    """Whether the file tests in one process: it starts no ranks, and makes no group or one of its own size."""
+    if not _is_test(facts) or _spawning(facts):
+        return False
+    return not facts.named(*_STARTS) or _says_one(facts.module)
+
+
+def _says_one(module: Module) -> bool:
+    """Whether it puts into the environment, for those that ask there, that there is one process."""
+    sizes = [node.value for node in module.of(ast.Assign) for target in node.targets if _is_size(target)]
+    return bool(sizes) and all(isinstance(size, ast.Constant) and size.value == "1" for size in sizes)
+
+
+def _is_size(target: ast.expr) -> bool:
+    key = target.slice if isinstance(target, ast.Subscript) else None
+    return isinstance(key, ast.Constant) and key.value == "WORLD_SIZE"
 
 
 def _for_one_node(module: Module) -> bool:
@@ -57,13 +71,14 @@ _STAND_IN = frozenset({"get", "getenv", "setdefault"})
 
 def _defaults(node: ast.AST) -> list[str]:
     """Strings that count only if nobody gives another one: the environment, the command line, a caller."""
-    given: list[ast.expr] = []
+    given: Sequence[ast.expr | None] = ()
     if isinstance(node, ast.Call) and last_name(node.func) in _STAND_IN:
         given = node.args[1:2]
-    elif isinstance(node, ast.Call) and last_name(node.func) == "add_argument":
-        given = [keyword.value for keyword in node.keywords if keyword.arg in ("default", "help")]
+    elif isinstance(node, ast.Call):
+        option = declared_by(node)
+        given = (option.default, option.help) if option is not None else ()
     elif isinstance(node, ast.arguments):
-        given = [*node.defaults, *(value for value in node.kw_defaults if value is not None)]
+        given = [*node.defaults, *node.kw_defaults]
     return [value.value for value in given if isinstance(value, ast.Constant) and isinstance(value.value, str)]
 
 

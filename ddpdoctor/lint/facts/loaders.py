@@ -120,8 +120,8 @@ def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     key = number.slice if isinstance(number, ast.Subscript) else None
     name = str(key.value) if isinstance(key, ast.Constant) else last_name(number)
     modules = (facts.module, *facts.analysis.reached.values())
-    options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
-    found = next((flag for node in options if _is_one(node) and (flag := _flag(node, name))), "")
+    options = (option for module in modules for option in module.options.get(name, ()))
+    found = next((option.flag for option in options if _is_one(option.default)), "")
     return found or (f"--{name}" if name and _is_one_in_commands(modules, name) else "")
 
 
@@ -150,17 +150,8 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
     yield from ((a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
 
 
-def _is_one(option: ast.Call) -> bool:
-    """Whether the option is 1 where nobody gives it."""
-    given = (k.value for k in option.keywords if k.arg == "default")
-    return any(isinstance(value, ast.Constant) and value.value in (1, "1") for value in given)
-
-
-def _flag(option: ast.Call, name: str) -> str:
-    """How the option is written that is kept under this name; "" if it is another one."""
-    flags = [a.value for a in option.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    kept = {k.value.value for k in option.keywords if k.arg == "dest" and isinstance(k.value, ast.Constant)}
-    return next((flag for flag in flags if name in kept or flag.lstrip("-").replace("-", "_") == name), "")
+def _is_one(default: ast.expr | None) -> bool:
+    return isinstance(default, ast.Constant) and default.value in (1, "1")
 
 
 def assigned_name(facts: ModuleFacts, made: Made) -> str | None:

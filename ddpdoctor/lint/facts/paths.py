@@ -17,7 +17,7 @@ from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import text_of
+from ddpdoctor.program.text import expression_of, text_of
 
 
 def path_of(call: CallEvent) -> tuple[Value | None, ast.expr | None]:
@@ -159,10 +159,7 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
     """Whether the path contains a number that is counted from what is in a folder: `len(os.listdir(folder))`."""
     if node is None:
         return False
-    try:
-        parts = [ast.parse(text) for text in expressions(call, node)]
-    except SyntaxError:
-        return False
+    parts = filter(None, map(expression_of, expressions(call, node)))
     counts = (
         n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in ("len", "max")
     )

@@ -16,7 +16,7 @@ from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import shown, text_of
+from ddpdoctor.program.text import expression_of, shown, text_of
 
 #: tags of data that certainly differs on every rank
 PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
@@ -96,9 +96,8 @@ def _open(text: str, *, ranked: bool) -> str:
 
     `ranked`: it differs between ranks; a single flag that does was set by some of them alone.
     """
-    try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError):
+    tree = expression_of(text)
+    if tree is None:
         return text
     if ranked and not isinstance(tree, ast.BoolOp):
         return ""

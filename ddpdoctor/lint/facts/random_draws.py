@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -26,7 +27,14 @@ _SEEDING = randomness.last_names(Use.SEEDS, Use.MAKES, Use.MAKES_ALIKE, Use.REST
 _MOST = 12
 
 
-def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
+class Draw(NamedTuple):
+    """Where random numbers are drawn, by the function of this path."""
+
+    site: SourceSite
+    path: str
+
+
+def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
     """Where the data set of a loader, or its collate function, draws from a global generator."""
     collate = loader.argument(6, "collate_fn")
     infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(
@@ -37,7 +45,7 @@ def in_loader(machine: Machine, loader: CallEvent) -> SourceSite | None:
     return _drawn(machine, infos)
 
 
-def in_network(machine: Machine, network: Value) -> SourceSite | None:
+def in_network(machine: Machine, network: Value) -> Draw | None:
     """Where the forward of a network, or of one of its parts, draws from a global generator."""
     forwards = (find_method(machine, info, "forward") for info in networks.classes(machine, network))
     return _drawn(machine, [f for f in forwards if f is not None])
@@ -84,7 +92,7 @@ def _is_drawn(value: Value) -> bool:
     return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
 
 
-def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
+def _drawn(machine: Machine, infos: list[FunctionInfo]) -> Draw | None:
     """The first draw in the functions, or in the project's functions that they call."""
     infos, seen = list(infos), list[FunctionInfo]()
     while infos and len(seen) < _MOST:
@@ -97,10 +105,9 @@ def _drawn(machine: Machine, infos: list[FunctionInfo]) -> SourceSite | None:
             return None
         for node in nodes:
             if isinstance(node, ast.Call):
-                if aliases.canonical(info.module.imported(node.func)) in randomness.DRAWS and not any(
-                    k.arg == "generator" for k in node.keywords
-                ):
-                    return site_of(info.module, node)
+                path = aliases.canonical(info.module.imported(node.func))
+                if path in randomness.DRAWS and not any(k.arg == "generator" for k in node.keywords):
+                    return Draw(site_of(info.module, node), path)
                 inner = _own(machine, info, node.func)
                 infos.extend([inner] if inner is not None else [])
     return None

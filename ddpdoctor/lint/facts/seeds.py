@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from ddpdoctor.lint.facts import paths, random_draws
+from ddpdoctor.lint.facts import loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
-from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
@@ -18,6 +20,7 @@ from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import expression_of
 
 #: functions that save, set or isolate the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
@@ -63,10 +66,10 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
         return False
     parts = paths.expressions(call, call.node.args[0])
-    try:
-        nodes = [node for part in parts for node in walk(ast.parse(part, mode="eval"))]
-    except SyntaxError:
+    trees = list(filter(None, map(expression_of, parts)))
+    if len(trees) < len(parts):
         return False
+    nodes = [node for tree in trees for node in walk(tree)]
     modules = (facts.module, *facts.analysis.reached.values())
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
     stored = any(_sets(module, name) for module in modules for name in entries)
@@ -189,16 +192,92 @@ def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
     return frozenset(generator for call in given for generator in randomness.FUNCTIONS[call.path].generators)
 
 
-def first_draw(facts: ModuleFacts, generators: frozenset[Generator]) -> SourceSite | None:
-    """The first random augmentation or noise from one of the generators: in a dataset's `__getitem__`, or in a training
-    loop. Workers of loaders are seeded from torch's generator, and libraries draw mostly from that."""
+class EqualDraw(NamedTuple):
+    """Random numbers that ranks with equal seeds draw alike."""
+
+    site: SourceSite
+    #: the generators that they come from
+    generators: tuple[Generator, ...]
+    #: whether the workers of a loader draw them, for each sample
+    by_worker: bool = True
+
+    @property
+    def beside_crops(self) -> bool:
+        """Whether a worker takes them from the generator that random crops take theirs from."""
+        return self.by_worker and Generator.TORCH in self.generators
+
+
+def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterator[EqualDraw]:
+    """Random augmentation or noise from these generators: in a dataset's `__getitem__`, or in a training loop. Workers
+    of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in _global_draws(facts):
-        ours = not generators.isdisjoint(randomness.FUNCTIONS[call.path].generators)
-        if ours and (in_dataset(facts, call) or _in_training(facts, call)):
-            return call.site
+        drawn = EqualDraw(call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call))
+        ours = not generators.isdisjoint(drawn.generators)
+        if ours and (drawn.by_worker or _in_training(facts, call)):
+            yield drawn
     if Generator.TORCH not in generators:
-        return None
-    return _elsewhere(facts) or _in_networks(facts) or _transform(facts)
+        return
+    others = (*_elsewhere(facts), *_in_networks(facts), *_transform(facts))
+    yield from (draw for draw in others if draw.by_worker or not generators.isdisjoint(draw.generators))
+
+
+def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
+    """Those of the calls that seed what is drawn from; workers are seeded from torch's generator."""
+    source = {*draw.generators, *((Generator.TORCH,) if draw.by_worker else ())}
+    return [call for call in given if not source.isdisjoint(randomness.FUNCTIONS[call.path].generators)]
+
+
+def parted_by_crops(facts: ModuleFacts) -> bool:
+    """Whether the ranks' workers soon draw differently, though they begin alike: a crop of random size is drawn until
+    it fits the picture, and the pictures' sizes differ, as far as anybody knows."""
+    crops = facts.named(*randomness.DRAWN_UNTIL_FITTING)
+    if not crops or any(map(_names_one_size, (facts.module, *facts.analysis.reached.values()))):
+        return False
+    return not any(_behind_resize(facts, crop) for crop in crops)
+
+
+def _names_one_size(module: Module) -> bool:
+    """Whether a name or a string of it, which is no prose, is that of a data set whose pictures have one size."""
+    strings = (node.value for node in module.of(ast.Constant) if isinstance(node.value, str) and " " not in node.value)
+    return any(heuristics.ONE_SIZE.found_in(word.lower()) for some in (module.words, strings) for word in some)
+
+
+def _behind_resize(facts: ModuleFacts, crop: CallEvent) -> bool:
+    """Whether a transform before it in the same list gives all pictures one size: `Resize((256, 256))`."""
+    around = facts.parents.get(crop.node)
+    before = around.elts[: around.elts.index(crop.node)] if isinstance(around, (ast.List, ast.Tuple)) else []
+    resized = (n.args[0] for n in before if isinstance(n, ast.Call) and n.args and last_name(n.func) == "Resize")
+    return any(isinstance(size, (ast.Tuple, ast.List)) for size in resized)
+
+
+def trains_briefly(facts: ModuleFacts) -> bool:
+    """Whether every sample is seen once, or few of them: all training is in a loop that certainly runs once, or that
+    ends after a few batches."""
+    passes = facts.methods("backward")
+    return bool(passes) and all(any(map(_is_short, call.context.loops)) for call in passes)
+
+
+#: batches after which a program has measured something rather than trained
+_FEW = 100
+
+
+def _is_short(loop: EnclosingLoop) -> bool:
+    """Whether it runs once, or has a `break` that a small number alone decides: `if i >= 5: break`."""
+    if loaders.runs_once(loop):
+        return True
+    if not isinstance(loop.node, ast.For):
+        return False
+    counted = {n.id for n in walk(loop.node.target) if isinstance(n, ast.Name)}
+    ends = (s.test for s in loop.node.body if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break))
+    return any(_reaches_few(test, counted) for test in ends)
+
+
+def _reaches_few(test: ast.expr, counted: set[str]) -> bool:
+    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name) or test.left.id not in counted:
+        return False
+    end = test.comparators[0]
+    reaches = isinstance(test.ops[0], (ast.GtE, ast.Gt, ast.Eq))
+    return reaches and isinstance(end, ast.Constant) and isinstance(end.value, int) and end.value <= _FEW
 
 
 def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
@@ -207,23 +286,28 @@ def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
     return sorted(draws, key=lambda call: call.index)
 
 
-def _in_networks(facts: ModuleFacts) -> SourceSite | None:
+def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     """In the forward of a wrapped model, if that is in another file."""
     given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
-    sites = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
-    return next((site for site in sites if site is not None), None)
+    draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
+    return [_of(draw, by_worker=False) for draw in draws if draw is not None]
+
+
+def _of(draw: Draw, *, by_worker: bool) -> EqualDraw:
+    return EqualDraw(draw.site, randomness.FUNCTIONS[draw.path].generators, by_worker)
 
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where a dataset draws, in its loader's workers."""
     sites = (call.site for call in _global_draws(facts) if in_dataset(facts, call))
-    return next(sites, None) or _elsewhere(facts) or _transform(facts)
+    others = (draw.site for draw in (*_elsewhere(facts), *_transform(facts)))
+    return next((site for some in (sites, others) for site in some), None)
 
 
-def _elsewhere(facts: ModuleFacts) -> SourceSite | None:
+def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
     """In a data set of another file: workers call it, but no simulated code does."""
-    sites = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
-    return next((site for site in sites if site is not None), None)
+    draws = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
+    return [_of(draw, by_worker=True) for draw in draws if draw is not None]
 
 
 def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -271,8 +355,22 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
     return [c for c in facts.methods("manual_seed") if c.receiver is not None and c.receiver.object == generator]
 
 
-def _transform(facts: ModuleFacts) -> SourceSite | None:
-    for call in facts.calls:
-        if call.path.startswith(randomness.TRANSFORMS):
-            return call.site
-    return None
+def _transform(facts: ModuleFacts) -> list[EqualDraw]:
+    """The transforms that draw for each sample, where something is done with them."""
+    calls = (call for call in facts.calls if call.path.startswith(randomness.TRANSFORMS))
+    return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
+
+
+def _thrown_away(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether it is a part of a value that its function binds to a name and never reads."""
+    bound: ast.Assign | None = None
+    around: ast.AST | None = node
+    while around is not None and not isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        bound = around if isinstance(around, ast.Assign) else bound
+        around = facts.parents.get(around)
+    target = bound.targets[0] if bound is not None and len(bound.targets) == 1 else None
+    if around is None or not isinstance(target, ast.Name):
+        return False
+    read = (n.id for n in walk(around) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
+    shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and target.id in n.names for n in walk(around))
+    return target.id not in read and not shared

@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Items, Made, Method, Table
 from ddpdoctor.lint.values.join import Decision, choose
-from ddpdoctor.lint.values.tags import NO_TAGS, STICKY, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
 from ddpdoctor.program.text import text_of
@@ -66,6 +66,8 @@ def _compared(name: str, left: Value, right: Value) -> Value | bool | None:
         return None
     if isinstance(left.object, EnumMember) and isinstance(right.object, EnumMember):
         return left.object == right.object
+    if (alone := _no_rank(left, right)) is not None:
+        return alone if name in ("Is", "Eq") else negate(alone)
     for one, two in ((left, right), (right, left)):
         # a function is no text
         if isinstance(one.object, (Function, Class)) and isinstance(two.constant, str):
@@ -75,6 +77,15 @@ def _compared(name: str, left: Value, right: Value) -> Value | bool | None:
             if known is not None:
                 return known
     return None
+
+
+def _no_rank(one: Value, two: Value) -> Value | None:
+    """Whether a rank that is not known is -1 or the like, as no rank is: then there is no job, for all alike."""
+    if isinstance(one.constant, int) and one.constant < 0:
+        one, two = two, one
+    if not one.tags & ANY_RANK or not isinstance(two.constant, int) or two.constant >= 0:
+        return None
+    return unknown("no rank", one.atoms, two.constant) if all(isinstance(a, Symbol) for a in one.atoms) else None
 
 
 def _missing(name: str, one: Value) -> Value | bool | None:

@@ -281,6 +281,11 @@ OWN_WORKER_SEED = _pattern(
     "DD131: workers that are seeded from the equal seed and the rank",
     r"rank|process|world|time|urandom|uuid|getpid|node|local",
 )  # fmt: skip
+ONE_SIZE = _words(
+    "the data set's pictures have one size",
+    "DD131: crops of random size, of pictures that have one size",
+    "cifar", "mnist", "stl10", "svhn", "usps", "tiny-imagenet", "tiny_imagenet", "tinyimagenet", "fakedata",
+)  # fmt: skip
 WORKER_SEED = _words("workers are seeded by hand", "DD131: workers seeded by hand", "worker_init_fn")
 
 # Devices
@@ -410,6 +415,11 @@ PUBLISHED = _pattern(
     r"pretrain|imagenet(1k|21k|2012)|(?<![\w-])(alexnet|vgg|resnet|resnext|densenet|inception|mobilenet|efficientnet)"
     r"[\w]*(-[0-9a-f]{8})?\.pth",
 )  # fmt: skip
+NOT_RUN = _pattern(
+    "a file that nobody runs as it is, by its path: a template, a step of an exercise, or what was put aside",
+    "DD199: files that nobody runs as they are",
+    r"(^|[/_-])(templates?|skeleton|exercises?|(after_)?step[_-]?(\d+|optional)|old|archived?|deprecated)([._/-]|$)",
+)
 PROGRAM_FILES = _pattern(
     "a file that is copied is a part of the program, or of its settings",
     "DD171: copies of the program and its settings",

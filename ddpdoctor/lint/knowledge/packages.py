@@ -62,6 +62,9 @@ PACKAGES: dict[str, Does] = {
     "vllm": _D,
 }
 
+#: modules of packages that run on Python 3.6 alone: of fastai 0.7, which was written anew for its first version
+FOR_PYTHON_3_6 = ("fastai.conv_learner", "fastai.dataset", "fastai.learner", "fastai.sgdr", "fastai.fp16")
+
 #: packages that are known only through the tables of this folder
 NEVER_LOCAL = frozenset({
     "torch", "numpy", "math", "os", "sys", "time", "random", "argparse", "tqdm", "datetime", "uuid", "tempfile",

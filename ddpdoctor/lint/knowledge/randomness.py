@@ -115,6 +115,8 @@ TRANSFORMS = tuple(
     for module in ("", ".v2")
     for name in ("Random", "AutoAugment", "RandAugment", "TrivialAugment", "ColorJitter")
 )
+#: those that draw again until what they drew fits the picture: how much they draw depends on the picture's size
+DRAWN_UNTIL_FITTING = ("torchvision.transforms.RandomResizedCrop", "torchvision.transforms.v2.RandomResizedCrop")
 #: methods by which a generator object of numpy or Python draws
 DRAW_METHODS = frozenset({*_PYTHON_DRAWS.split(), *_NUMPY_DRAWS.split(), "permutation"})
 

@@ -1,4 +1,4 @@
-"""Renamed functions of torch.distributed, with the version that deprecated the old name.
+"""Renamed functions of torch.distributed, with the version that deprecated the old name; modules that are gone.
 
 Read from the `deprecated` markers and warnings of torch 1.13 to 2.13.
 """
@@ -58,6 +58,10 @@ RENAMED: dict[str, tuple[Rename, ...]] = {
         )
     },
 }
+
+
+#: modules that torch and torchvision no longer have since torch 2.0 (torchvision's since torch 1.10)
+GONE = ("torch._six", "torchvision.models.utils")
 
 
 def renamed(path: str, version: tuple[int, ...]) -> Rename | None:

@@ -52,7 +52,9 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
             continue
         if exits((branch,)) or operates((branch,)):
             tried.add(choice)
-            found.extend(_by_choice(trace, branch, builder, ranks))
+            chosen, alone = _by_choice(trace, branch, builder, ranks)
+            told = {(one.op.op, one.op.site) for one in found if alone}
+            found.extend(one for one in chosen if (one.op.op, one.op.site) not in told)
     unique: dict[SourceSite, CollectiveDivergence] = {}
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
         unique.setdefault(item.branch.site, item)
@@ -99,15 +101,20 @@ def _differs(trace: Trace, branches: list[Branch]) -> bool:
     return any(isinstance(node, Op) and node.members is not None for node in all_nodes(trace))
 
 
-def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> list[CollectiveDivergence]:
+def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> tuple[list[CollectiveDivergence], bool]:
+    """What two ranks do that take the two sides of a branch, and whether only one rank of the job comes to it: then
+    nobody decides otherwise, and what the others lack is the fault of the branch that only this one takes."""
+    found: list[CollectiveDivergence] | None = None
     for rank in ranks:
         one = builder.build(trace, rank, rank, (branch, True))
         one_left = builder.left
         two = builder.build(trace, rank, rank, (branch, False))
-        if _number(one) != _number(two):
-            comparison = _Comparison(_Side(0, one_left), _Side(1, builder.left), local=branch)
-            return comparison.compare(one, two)[:1]
-    return []
+        if _number(one) == _number(two):
+            continue
+        if found is not None:
+            return found, False
+        found = _Comparison(_Side(0, one_left), _Side(1, builder.left), local=branch).compare(one, two)[:1]
+    return found or [], len(ranks) > 1
 
 
 def _number(cell: Cell | None) -> int:

@@ -27,7 +27,9 @@ No automatic fix: where to wait is the point of the asynchronous call.
 
 ## When it is wrong
 When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. The rule
-looks for both in the function and is then silent. It is also silent if the handle is stored, passed on or returned.
+looks for both in the function, and in a function that is called next, and is then silent. It is also silent if the
+handle is stored, passed on or returned. It is a hint where the function made the tensor and nothing uses it afterwards,
+and in a project that makes its groups with the backend "tcp", which only torch before 1.0 has.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations
@@ -38,13 +40,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.model import c10d
-from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule(
     "DD120", "async-not-waited", Severity.WARNING,
@@ -69,9 +74,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if any("coalescing" in name for name in call.context.withs):
             continue
         lost = _lost(facts, call)
-        if lost:
-            op = call.path.removeprefix(_C10D)
-            yield facts.finding(RULE, call.site, f"{lost}: {op} may still run when its data is used; wait for it")
+        if not lost or _waited_for_next(facts, call):
+            continue
+        op = call.path.removeprefix(_C10D)
+        message: str | Conditional = f"{lost}: {op} may still run when its data is used; wait for it"
+        severity = Severity.WARNING
+        if _never_used_again(facts, call):
+            severity = Severity.HINT
+            message = Conditional("unless the job ends before it: ", f"{lost}, and nothing uses its data afterwards")
+        older = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        yield facts.finding(RULE, call.site, message, severity=severity, unconfirmed=older)
 
 
 def _is_async(call: CallEvent) -> bool:
@@ -102,6 +114,48 @@ def _lost(facts: ModuleFacts, call: CallEvent) -> str:
         return f"`{target.id}` is never waited for"
     # collectives of one group end in the order in which they were started; messages to several ranks do not
     return _overwritten(facts, statement, target.id, reads) if call.path.removeprefix(_C10D) in _ALWAYS else ""
+
+
+def _waited_for_next(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a function of the project that waits is the next thing that is called: behind the loop, the `if`, or both
+    that the operation is in."""
+    node: ast.AST = call.node
+    while not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Module)):
+        following = blocks.next_statement(facts, node) if isinstance(node, ast.stmt) else None
+        while isinstance(following, ast.If) and _only_communicates(following):
+            following = blocks.next_statement(facts, following)
+        if following is not None:
+            called = following.value if isinstance(following, ast.Expr) else None
+            return isinstance(called, ast.Call) and _waits(facts, called.func)
+        node = facts.parents[node]
+    return False
+
+
+def _only_communicates(branch: ast.If) -> bool:
+    """Whether its branches hold operations alone: of the other side, which receives what this one sends."""
+    calls = [n for s in (*branch.body, *branch.orelse) for n in walk(s) if isinstance(n, ast.Call)]
+    return bool(calls) and all(last_name(call.func) in c10d.FUNCTIONS for call in calls)
+
+
+def _waits(facts: ModuleFacts, func: ast.expr) -> bool:
+    """Whether it is a function of the project that waits for the device or the group."""
+    value = global_value(facts.analysis, facts.module, func.id) if isinstance(func, ast.Name) else None
+    return value is not None and isinstance(value.object, Function) and _something_waits(value.object.info.node)
+
+
+def _never_used_again(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether what is sent or reduced is a value that the function made, and that neither it nor anybody else uses
+    after the call, which is not repeated."""
+    scope = _scope(facts, call.node)
+    data = call.node.args[0] if call.node.args else None
+    if not isinstance(data, ast.Name) or not isinstance(scope, ast.FunctionDef) or call.context.loops:
+        return False
+    uses = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == data.id]
+    made = any(not _is_read(n) for n in uses)
+    given = any(arg.arg == data.id for arg in ast.walk(scope.args) if isinstance(arg, ast.arg))
+    shared = any(isinstance(n, (ast.Global, ast.Nonlocal)) and data.id in n.names for n in walk(scope))
+    after = any(n.lineno > (call.node.end_lineno or call.node.lineno) for n in uses)
+    return made and not given and not shared and not after
 
 
 def _is_read(node: ast.Name) -> bool:

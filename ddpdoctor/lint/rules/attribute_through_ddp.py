@@ -37,6 +37,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ddpdoctor.lint.facts import edits
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import Access, Guard
@@ -45,11 +46,11 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import invert
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
-from ddpdoctor.program.sites import SourceSite, site_of
-from ddpdoctor.program.text import text_of
+from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import expression_of, text_of
 
 RULE = LintRule(
     "DD166", "attribute-through-ddp", Severity.ERROR, advice="read it from the network itself: model.module.NAME"
@@ -164,9 +165,8 @@ def _whenever_wrapped(facts: ModuleFacts, access: Access) -> bool:
 
 def _compares(guard: Guard) -> bool:
     """`rate != 0`, on a quantity: a flag may be another name for what decides whether the model is wrapped."""
-    try:
-        tree = ast.parse(guard.text, mode="eval")
-    except SyntaxError:
+    tree = expression_of(guard.text)
+    if tree is None:
         return False
     return any(isinstance(n, ast.Compare) for n in walk(tree)) and not any(isinstance(n, ast.Not) for n in walk(tree))
 
@@ -182,6 +182,4 @@ def _related(site: SourceSite | None) -> tuple[tuple[SourceSite, str], ...]:
 def _fix(facts: ModuleFacts, access: Access) -> Fix | None:
     if access.site.file != facts.module.path or not isinstance(access.node.value, (ast.Name, ast.Attribute)):
         return None
-    at = site_of(facts.module, access.node.value)
-    edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, ".module")
-    return Fix(Applicability.UNSAFE, (edit,))
+    return Fix(Applicability.UNSAFE, (edits.behind(facts.module, access.node.value, ".module"),))

@@ -32,8 +32,10 @@ No automatic fix: the author must decide what happens after a failure.
 ## When it is wrong
 When the exception can occur only on all ranks together. Not reported are: a `finally` whose block needs no other rank
 (all ranks reach it, whatever happens in the block); a collective under a condition on how the block ended; handlers
-that raise again, leave the loop, or call something that may inform the other ranks; and `destroy_process_group()` on
-gloo.
+that raise again, leave the loop, tell a caller that leaves it, or call something that may inform the other ranks; and
+`destroy_process_group()` on gloo. Neither are blocks that, as far as they can be followed, only make tensors and run
+collectives, or catch what fails where it fails: equal sizes fit on all devices or on none. A group that gives up after
+two minutes by its own `timeout` makes a `finally` a hint.
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342
@@ -42,10 +44,9 @@ https://github.com/pytorch/torchtitan/pull/1342
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exception_handlers
+from ddpdoctor.lint.facts import exception_handlers, lone_failures
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
@@ -104,7 +105,10 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
     )
     if not meets_others or any(_leaves_at_once(h) for h in node.handlers) or _releases(node):
         return
+    if lone_failures.fails_alike(facts, block):
+        return
     outcome = exception_handlers.bound_in(node)
+    severity = Severity.HINT if lone_failures.waits_briefly(facts) else Severity.WARNING
     for item, index in _through(facts, node.finalbody):
         here = item.way[index]
         if _on_all_ranks(item) and not _tells_outcome(node.finalbody, here, outcome):
@@ -112,14 +116,15 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
                 f"{item.op.op} in `finally` also runs after an exception: the failed rank waits here for ranks "
                 "that are in other calls, and its traceback is not printed until then"
             )
-            yield facts.finding(RULE, here, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+            related = ((item.op.site, f"{item.op.op} needs all ranks"),)
+            yield facts.finding(RULE, here, message, related=related, severity=severity)
     for here in _destroyed(facts, node.finalbody):
         if not _tells_outcome(node.finalbody, here, outcome):
             message = (
                 "after an exception on one rank, destroy_process_group waits here for NCCL operations that the other "
                 "ranks never join: call it after the block instead"
             )
-            yield facts.finding(RULE, here, message)
+            yield facts.finding(RULE, here, message, severity=severity)
 
 
 def _releases(node: ast.Try) -> bool:
@@ -152,7 +157,7 @@ def _blocks_of(facts: ModuleFacts, node: ast.Try) -> Iterator[list[ast.stmt]]:
 def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
     if exception_handlers.about_arguments(handler):
         return
-    if not (_may_fail_alone(facts, node, None, "") or _imports(node)):
+    if (lone_failures.fails_alike(facts, node.body) and not _imports(node)) or _makes_group_of_one(facts, handler.body):
         return
     regular = {item.op.op for item, _ in _through(facts, [*node.body, *node.orelse])}
     for item, index in _through(facts, handler.body):
@@ -165,8 +170,21 @@ def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -
         yield facts.finding(RULE, item.way[index], message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
 
 
+def _makes_group_of_one(facts: ModuleFacts, body: list[ast.stmt]) -> bool:
+    """Whether what stands in for ranks that could not be started makes a group of one process for itself."""
+    first, last = exception_handlers.lines_of(body)
+    for call in facts.named("torch.distributed.init_process_group"):
+        size = call.argument(3, "world_size")
+        ways = (*call.context.chain, call.site)
+        if size is not None and size.constant == 1 and any(_stands_in(facts, site, first, last) for site in ways):
+            return True
+    return False
+
+
 def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
     if exception_handlers.acts(handler) or any(True for _ in _through(facts, handler.body)):
+        return
+    if _caller_leaves(facts, node, handler):
         return
     after = _behind(facts, node)
     if after and exception_handlers.remembered(handler, after) and any(True for _ in _through(facts, after)):
@@ -202,6 +220,18 @@ def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
             return
 
 
+def _caller_leaves(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> bool:
+    """Whether the function tells of the failure by what it returns, and every loop that calls it ends then."""
+    function = facts.parents.get(node)
+    while function is not None and not isinstance(function, ast.FunctionDef):
+        function = facts.parents.get(function)
+    if function is None or not exception_handlers.tells_caller(handler):
+        return False
+    loops = [loop for loop in facts.module.nodes if isinstance(loop, (ast.For, ast.While))]
+    calling = [loop for loop in loops if exception_handlers.calls_in(loop, function.name)]
+    return bool(calling) and all(exception_handlers.ends_with(loop, function.name) for loop in calling)
+
+
 def _behind(facts: ModuleFacts, node: ast.AST) -> list[ast.stmt]:
     """The statements after one in its block."""
     parent = facts.parents.get(node)
@@ -226,31 +256,14 @@ def _stands_in(facts: ModuleFacts, site: SourceSite, first: int, last: int) -> b
     return site.file == facts.module.path and first <= site.line <= last
 
 
-def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: SourceSite | None, op: str) -> bool:
+def _may_fail_alone(facts: ModuleFacts, node: ast.Try, before: SourceSite, op: str) -> bool:
     """A backward fails by itself; another collective's block must hold a call that can fail on one rank."""
-    if op.startswith("backward"):
-        return True
-    for call in (n for statement in node.body for n in walk(statement) if isinstance(n, ast.Call)):
-        earlier = before is None or (call.lineno, call.col_offset) < (before.line, before.column - 1)
-        if earlier and not _harmless(facts, call):
-            return True
-    return False
+    return op.startswith("backward") or lone_failures.may_fail_alone(facts, node.body, before)
 
 
 def _imports(node: ast.Try) -> bool:
     """An import finds what is on this rank's disk: a module that one rank builds is there for some ranks only."""
     return any(isinstance(statement, ast.Import | ast.ImportFrom) for statement in node.body)
-
-
-def _harmless(facts: ModuleFacts, call: ast.Call) -> bool:
-    """Making tensors, builtins and torch's own collectives fail on all ranks or on none."""
-    head = call.func
-    while isinstance(head, ast.Attribute):
-        head = head.value
-    if not isinstance(head, ast.Name):
-        return isinstance(head, ast.Constant)
-    target = facts.module.imports.get(head.id, "")
-    return target.partition(".")[0] in ("torch", "time", "os") or (not target and hasattr(builtins, head.id))
 
 
 def _leaves_at_once(handler: ast.ExceptHandler) -> bool:

@@ -35,6 +35,10 @@ When equal randomness is intended, for example masks that must match across rank
 is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible
 random augmentation or noise are not reported.
 
+It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
+so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
+one epoch, or a few batches of each, by its own words: every sample is distorted once anyway, or nothing is learnt.
+
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
 """
@@ -43,8 +47,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts import launch, seeds
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -61,7 +65,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
-    if not seeds.data_parallel(facts) or seeds.by_framework(facts):
+    if not seeds.data_parallel(facts) or seeds.by_framework(facts) or launch.tested_alone(facts):
         return
     yield from _global(facts)
     yield from _generators(facts)
@@ -74,18 +78,29 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     known = all(s or seeds.configured(facts, call) for s, call in zip(sure, given, strict=True))
     if seeds.seeds_elsewhere(facts) or not known or any(map(seeds.asked_for, given)):
         return
-    draw = seeds.first_draw(facts, seeds.seeded(given))
-    if given and draw is not None:
-        message = (
-            "every rank uses this seed, so all ranks draw the same augmentation or noise: "
-            "seed again with `+ rank` after creating the model"
-        )
-        place = min(facts.place(call) for call in given)
+    draws = list(seeds.equal_draws(facts, seeds.seeded(given)))
+    if not given or not draws:
+        return
+    crops = seeds.parted_by_crops(facts)
+    lasting = [draw for draw in draws if not (crops and draw.beside_crops)]
+    draw = (lasting or draws)[0]
+    text = (
+        "every rank uses this seed, so all ranks draw the same augmentation or noise: "
+        "seed again with `+ rank` after creating the model"
+    )
+    message: str | Conditional = text
+    place = min(facts.place(call) for call in seeds.seeding(given, draw) or given)
+    severity, open_ = Severity.WARNING, None
+    if not lasting:
+        severity = Severity.HINT
+        message = Conditional("until crops of random size that had to be drawn again make a difference: ", text)
+    elif seeds.trains_briefly(facts):
+        severity, message = Severity.HINT, Conditional("in the one epoch, or the few batches, that there are: ", text)
+    elif not all(sure):
         # whoever passes the settings may have added the rank
-        open_ = None if all(sure) else Unconfirmed(place)
-        severity = Severity.WARNING if open_ is None else Severity.HINT
-        related = ((draw, "random numbers are drawn here"),)
-        yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
+        severity, open_ = Severity.HINT, Unconfirmed(place)
+    related = ((draw.site, "random numbers are drawn here"),)
+    yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -31,7 +31,9 @@ Unsafe: the other spelling is added; the source of the value is not changed.
 ## When it is wrong
 DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.
 
-Not reported are programs that need torch 1, because they import what torch 2 does not have.
+Not reported are programs that need torch 1, because they import what torch 2 does not have, or a file of the project
+that does. A program that has its rank from Slurm or Horovod, too, is a hint where no text starts it with the old
+launcher.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -40,15 +42,17 @@ https://docs.pytorch.org/docs/stable/elastic/run.html
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import heuristics, packages
+from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
+from ddpdoctor.program.options import Option, declared_by
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
@@ -69,64 +73,104 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Options spelled with an underscore only."""
     text = facts.module.text
     # the launcher of DeepSpeed passes it with an underscore
-    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text) or _needs_torch_1(facts):
+    if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
     options = facts.methods("add_argument")
-    dashed = [call.receiver.atoms for call in options if call.receiver is not None and _spells(call, "--local-rank")]
-    read = bool(options) and heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
-    hands_on = _hands_on(facts) if options else None
-    for call in options:
-        spelled = _spells(call, "--local_rank")
-        if not spelled or _from_environment(call) or (call.receiver is not None and call.receiver.atoms in dashed):
-            continue
-        message: str | Conditional = _MESSAGE
-        severity, open_ = Severity.HINT, Unconfirmed(call.site, RelatedRole.UNSTARTED)
+    underscored = list(_underscored(options))
+    if not underscored or _needs_torch_1(facts):
+        return
+    read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
+    hands_on = _hands_on(facts)
+    for call in underscored:
         if hands_on is not None:
-            message = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
-            open_ = Unconfirmed(call.site)
-        elif read:
-            message = Conditional("unless only torchrun starts it: ", _UNKNOWN)
-        elif _starts_its_ranks(facts):
-            message = Conditional("if a launcher starts it, though it starts its ranks itself: ", _UNKNOWN)
-        elif call.context.from_script and _one_process(facts):
-            message = Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
+            message: str | Conditional = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
         else:
-            severity = Severity.WARNING
-        at = site_of(facts.module, spelled[0])
+            message = Conditional("unless only torchrun starts it: ", _UNKNOWN) if read else _otherwise(facts, call)
+        at = site_of(facts.module, call.node.args[0])
         edit = Edit(at.line, at.column, at.line, at.column, '"--local-rank", ')
         related = ((site_of(facts.module, hands_on), "the option is what the rest of the program reads"),) if (
             hands_on is not None) else ()  # fmt: skip
         fix = Fix(Applicability.UNSAFE, (edit,))
+        severity = Severity.WARNING if isinstance(message, str) else Severity.HINT
+        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED if hands_on is None else RelatedRole.UNCONFIRMED)
         yield facts.finding(RULE, call.site, message, fix=fix, severity=severity, related=related, unconfirmed=open_)
 
 
-#: modules that torch and torchvision no longer have since torch 2.0 (torchvision's since torch 1.10)
-_GONE = ("torch._six", "torchvision.models.utils")
+def _otherwise(facts: ModuleFacts, call: CallEvent) -> str | Conditional:
+    """What is said of a program that does not read LOCAL_RANK, with how else it may have its number."""
+    if _starts_its_ranks(facts):
+        return Conditional("if a launcher starts it, though it has its ranks started otherwise: ", _UNKNOWN)
+    if _asks_slurm(facts):
+        return Conditional("unless only Slurm starts it: ", _MESSAGE)
+    if call.context.from_script and _one_process(facts):
+        return Conditional("if several processes are started, which nothing else here shows: ", _MESSAGE)
+    return _MESSAGE
+
+
+def _underscored(calls: Iterable[CallEvent]) -> Iterator[CallEvent]:
+    """The calls that spell the option so, where the parser has no other, and its default is not the launcher's."""
+    options = [(call, option) for call in calls if (option := declared_by(call.node)) is not None]
+    dashed = [c.receiver.atoms for c, option in options if c.receiver is not None and "--local-rank" in option.flags]
+    for call, option in options:
+        told = "--local_rank" in option.flags and not _from_environment(option)
+        if told and (call.receiver is None or call.receiver.atoms not in dashed):
+            yield call
+
+
+#: files of the project that are asked what they import
+_MOST = 60
 
 
 def _needs_torch_1(facts: ModuleFacts) -> bool:
-    """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone."""
-    modules = (facts.module, *facts.analysis.reached.values())
-    return any(_imports_gone(module) for module in modules if any(word in module.text for word in _GONE))
+    """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone, or a file of
+    the project that does."""
+    waiting, seen = [facts.module, *facts.analysis.reached.values()], set[str]()
+    while waiting and len(seen) < _MOST:
+        module = waiting.pop(0)
+        if module.path in seen:
+            continue
+        seen.add(module.path)
+        names = _imported(module)
+        if not names.isdisjoint(GONE):
+            return True
+        others = sorted(name for name in names if name.partition(".")[0] not in packages.NEVER_LOCAL)
+        found = (facts.analysis.project.find(name, module) for name in others)
+        waiting += [other for other in found if other is not None]
+    return False
 
 
-def _imports_gone(module: Module) -> bool:
-    guarded = {part for node in module.of(ast.Try) for part in ast.walk(node)}
-    from_ = (node.module or "" for node in module.of(ast.ImportFrom) if node not in guarded)
-    whole = (alias.name for node in module.of(ast.Import) if node not in guarded for alias in node.names)
-    return any(name in _GONE for name in (*from_, *whole))
-
-
-def _spells(call: CallEvent, option: str) -> list[ast.Constant]:
-    """The texts by which an option is spelled, if this is one of them."""
-    spelled = [a for a in call.node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    return spelled if option in {a.value for a in spelled} else []
+def _imported(module: Module) -> set[str]:
+    """The modules that it imports as soon as it is imported itself, and what may be modules."""
+    names: set[str] = set()
+    for node in module.tree.body:
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            whole = "." * node.level + (node.module or "")
+            names.add(whole)
+            between = "" if whole.endswith(".") else "."
+            names.update(f"{whole}{between}{alias.name}" for alias in node.names)
+    return names
 
 
 def _starts_its_ranks(facts: ModuleFacts) -> bool:
-    """Whether the program starts processes, and tells each its number in place of the option."""
-    told = any(stored == "local_rank" for _, stored in facts.module.attribute_stores)
-    return told and facts.suggests(heuristics.STARTS_PROCESSES)
+    """Whether the program starts processes, or Horovod does, and tells each its number in place of the option."""
+    by_key = (target.slice for node in facts.module.of(ast.Assign) for target in node.targets
+              if isinstance(target, ast.Subscript))  # fmt: skip
+    told = any(stored == "local_rank" for _, stored in facts.module.attribute_stores) or any(
+        isinstance(key, ast.Constant) and key.value == "local_rank" for key in by_key
+    )
+    by_horovod = any(path.startswith("horovod.") for path in facts.module.imports.values())
+    return told and (by_horovod or facts.suggests(heuristics.STARTS_PROCESSES))
+
+
+def _asks_slurm(facts: ModuleFacts) -> bool:
+    """Whether it takes its number from Slurm where the option is not given."""
+    return any(node.value in _BY_SLURM for node in facts.module.of(ast.Constant) if isinstance(node.value, str))
+
+
+#: what tells a process its number where `srun` starts it
+_BY_SLURM = ("SLURM_PROCID", "SLURM_LOCALID")
 
 
 def _one_process(facts: ModuleFacts) -> bool:
@@ -136,9 +180,9 @@ def _one_process(facts: ModuleFacts) -> bool:
     return not any(heuristics.OF_SEVERAL_PROCESSES.found_in(text) for text in facts.texts)
 
 
-def _from_environment(call: CallEvent) -> bool:
-    """Whether the option's default is what the launcher says in the environment."""
-    return any("LOCAL_RANK" in text_of(k.value) for k in call.node.keywords if k.arg == "default")
+def _from_environment(option: Option) -> bool:
+    """Whether its default is what the launcher says in the environment."""
+    return option.default is not None and "LOCAL_RANK" in text_of(option.default)
 
 
 def _hands_on(facts: ModuleFacts) -> ast.stmt | None:

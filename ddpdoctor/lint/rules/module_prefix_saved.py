@@ -33,14 +33,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import edits
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Table
 from ddpdoctor.lint.values.values import Value
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.sites import site_of
+from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 
 RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT, advice="save model.module.state_dict()")
 
@@ -77,5 +77,4 @@ def _fix(facts: ModuleFacts, made: Made) -> Fix | None:
     node = made.node
     if made.site.file != facts.module.path or node is None or not isinstance(node.func, ast.Attribute):
         return None
-    at = site_of(facts.module, node.func.value)
-    return Fix(Applicability.UNSAFE, (Edit(at.end_line, at.end_column, at.end_line, at.end_column, ".module"),))
+    return Fix(Applicability.UNSAFE, (edits.behind(facts.module, node.func.value, ".module"),))

@@ -43,7 +43,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import edits, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import heuristics, vocabulary
@@ -52,10 +52,9 @@ from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model import c10d
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
-from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -203,9 +202,4 @@ def _fix(facts: ModuleFacts, loader: Made) -> Fix | None:
     node = loader.node
     if node is None or loader.site.file != facts.module.path or loader.keyword("drop_last") is not None:
         return None
-    last = max(
-        (*node.args, *(k.value for k in node.keywords)), key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0)
-    )
-    end = site_of(facts.module, last)
-    edit = Edit(end.end_line, end.end_column, end.end_line, end.end_column, ", drop_last=True")
-    return Fix(Applicability.UNSAFE, (edit,))
+    return Fix(Applicability.UNSAFE, (edits.with_argument(facts.module, node, "drop_last=True"),))

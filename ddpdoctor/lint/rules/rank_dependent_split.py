@@ -25,7 +25,8 @@ train, val = random_split(data, [900, 100], generator=generator)
 No automatic fix.
 
 ## When it is wrong
-When the split is made on one rank and sent to the others in code that lint cannot see.
+When the split is made on one rank and sent to the others in code that lint cannot see. Not reported are splits of a
+library's test data, on which nothing is trained, and what the process that starts the ranks splits.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
@@ -36,12 +37,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import SHARED_OUT
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
@@ -72,7 +74,7 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
             generator = call.keyword(own)
             given = generator is not None and not (generator.known and generator.constant is None)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
-            if given or call.opaque or call.context.some_ranks_only:
+            if given or call.opaque or call.context.some_ranks_only or _of_no_training(call):
                 continue
             if not before:
                 if _never_seeded(facts, call):
@@ -88,6 +90,17 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, call.site, message, related=related, context=call.context)
 
 
+def _of_no_training(call: CallEvent) -> bool:
+    """Whether what is split is a library's data set for tests: `MNIST(place, train=False)`."""
+    data = call.args[0].object if call.args else None
+    chosen = dict(data.keywords) if isinstance(data, Made) else {}
+    return any(name in chosen and chosen[name].constant == value for name, value in _FOR_TESTS)
+
+
+#: how the data sets of torchvision are asked for the part that nothing is trained on
+_FOR_TESTS = (("train", False), ("split", "test"), ("split", "val"))
+
+
 def _seeders(path: str) -> tuple[str, ...]:
     """The functions that seed the generator which a function draws from."""
     return randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
@@ -96,6 +109,8 @@ def _seeders(path: str) -> tuple[str, ...]:
 def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """In a program of several ranks that starts here, and mentions no seed."""
     if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
+        return False
+    if not launch.several(facts, call):
         return False
     return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions(
         *heuristics.SENDS_OBJECTS.words

@@ -35,12 +35,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import torch_api
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Related, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
@@ -56,10 +57,24 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version > c10d.NEWEST or "distributed" not in facts.module.text:
         return
     aliases = _aliases(facts)
-    yield from _attributes(facts, aliases)
+    yield from _told_once(_attributes(facts, aliases))
     yield from _imports(facts)
     for call in facts.module.of(ast.Call):
         yield from _keywords(facts, call, aliases)
+
+
+def _told_once(found: Iterator[Finding | None]) -> Iterator[Finding | None]:
+    """A name that torch does not have is one mistake, wherever it is used: its first place, with the others."""
+    by_message: dict[str, list[Finding]] = {}
+    for finding in found:
+        if finding is None or finding.fix is not None or finding.severity is Severity.ERROR:
+            yield finding
+        else:
+            by_message.setdefault(finding.message, []).append(finding)
+    for same in by_message.values():
+        first, *others = sorted(same, key=lambda finding: (finding.line, finding.column))
+        more = tuple(Related(other.file, other.line, "it is used here, too") for other in others)
+        yield replace(first, related=(*first.related, *more))
 
 
 def _attributes(facts: ModuleFacts, aliases: set[str]) -> Iterator[Finding | None]:

@@ -45,6 +45,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.options import declared_by
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
@@ -77,9 +78,9 @@ def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
     return ((kept, "each rank draws its own here, and keeps it"),) if kept is not None else ()
 
 
-def _is_seed(option: CallEvent) -> bool:
-    flags = (flag.constant for flag in option.args)
-    return any(isinstance(flag, str) and flag.lstrip("-").replace("-", "_") in _OPTIONS for flag in flags)
+def _is_seed(call: CallEvent) -> bool:
+    option = declared_by(call.node)
+    return option is not None and not option.names.isdisjoint(_OPTIONS)
 
 
 #: as options for a seed are called

@@ -36,14 +36,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import edits, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
-from ddpdoctor.program.sites import site_of
+from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 
 RULE = LintRule("DD109", "wrong-sampler-shuffle", Severity.HINT, advice="shuffle training and not evaluation")
 
@@ -81,10 +80,4 @@ def _fix(facts: ModuleFacts, sampler: Made) -> Fix | None:
     node = sampler.node
     if node is None or sampler.site.file != facts.module.path or (not node.args and not node.keywords):
         return None
-    last = max(
-        (*node.args, *(k.value for k in node.keywords)), key=lambda n: (n.end_lineno or 0, n.end_col_offset or 0)
-    )
-    end = site_of(facts.module, last)
-    return Fix(
-        Applicability.SAFE, (Edit(end.end_line, end.end_column, end.end_line, end.end_column, ", shuffle=False"),)
-    )
+    return Fix(Applicability.SAFE, (edits.with_argument(facts.module, node, "shuffle=False"),))

@@ -27,17 +27,21 @@ class External(NamedTuple):
 _LIBRARIES = ("torch.", "builtins.", "numpy.", "os.", "sys.", "math.", "random.", "time.", "functools.", "itertools.")
 
 
+class Definite:
+    """What is neither None nor false, whatever else is known of it."""
+
+    __slots__ = ()
+
+    is_truthy = True
+
+
 @record(frozen=True, slots=True)
-class LocalModule:
+class LocalModule(Definite):
     module: Module
 
-    @property
-    def is_truthy(self) -> bool:
-        return True
-
 
 @record(frozen=True, slots=True)
-class Function:
+class Function(Definite):
     """A function of the project; `receiver` is bound as its first parameter."""
 
     info: FunctionInfo
@@ -47,22 +51,14 @@ class Function:
     #: the function itself, without its decorators
     bare: bool = False
 
-    @property
-    def is_truthy(self) -> bool:
-        return True
-
 
 @record(frozen=True, slots=True)
-class Class:
+class Class(Definite):
     info: ClassInfo
 
-    @property
-    def is_truthy(self) -> bool:
-        return True
-
 
 @record(frozen=True, slots=True)
-class Instance:
+class Instance(Definite):
     """An object of a class of the project."""
 
     info: ClassInfo
@@ -71,10 +67,6 @@ class Instance:
     keywords: tuple[tuple[str, Value], ...] = field(default=(), compare=False)
     #: the constructor call of torch's loader or sampler, if its class extends one
     base: Made | None = field(default=None, compare=False)
-
-    @property
-    def is_truthy(self) -> bool:
-        return True
 
 
 class Arguments:

@@ -12,6 +12,7 @@ from unittest import mock
 
 import pytest
 
+import ddpdoctor
 from ddpdoctor.lint import cache, engine, linter, registry
 from ddpdoctor.lint.cache import Cache, Entry, Grounds
 from ddpdoctor.lint.settings import Settings
@@ -132,6 +133,12 @@ def test_without_a_usable_folder_nothing_is_kept(tmp_path: Path, monkeypatch: py
     (tmp_path / "ddpdoctor").symlink_to(tmp_path / "project")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.opened(SETTINGS) is None
+
+
+def test_an_entry_counts_while_the_code_that_made_it_is_the_same() -> None:
+    package = Path(ddpdoctor.__file__).parent
+    files = (path for top in ("lint", "model", "program") for path in (package / top).rglob("*.py"))
+    assert {path.parent.relative_to(package).as_posix() for path in files} == set(cache.CODE)
 
 
 def test_old_entries_are_removed_once_a_day() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import torch.distributed as dist
 
 #: seconds in which a helper imports torch, on any machine, and in which a store answers on a busy one
-STARTUP, BUSY = 120.0, 60.0
+STARTUP, BUSY = 300.0, 60.0
 Make = Callable[[], Board]
 
 
@@ -44,6 +44,12 @@ def ends(pid: int) -> bool:
     while psutil.pid_exists(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not psutil.pid_exists(pid)
+
+
+@pytest.fixture(autouse=True)
+def helpers_have_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a watcher waits for a helper is no promise: importing torch has taken longer beside twenty processes."""
+    monkeypatch.setattr(store_board, "STARTING", STARTUP)
 
 
 @pytest.fixture
@@ -98,7 +104,7 @@ def test_who_waits_hears_at_once(make: Make) -> None:
     other.put("room/b", b"2")
     began = time.monotonic()
     assert answers(one) == [Found({"room/a": b"1", "room/b": b"2"})]
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 30.0  # not when the minute is over
 
 
 def test_what_was_left_last_arrives_although_its_writer_ends(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,12 +134,12 @@ def test_a_store_that_does_not_answer_is_lost_in_time_and_its_helper_ends(monkey
 
 
 def test_a_helper_that_hangs_is_given_up(store: dist.TCPStore) -> None:
-    board = StoreBoard(Address("127.0.0.1", store.port, sys.executable), os.environ, patience=0.5)
+    board = StoreBoard(Address("127.0.0.1", store.port, sys.executable), os.environ, patience=5.0)
     board.gather(["nothing"], 0.0)
     assert answers(board) == [Found({})]
     os.kill(board.pid, signal.SIGSTOP)
     board.gather(["nothing"], 0.0)
-    (lost,) = answers(board, seconds=10.0)
+    (lost,) = answers(board, seconds=60.0)
     assert isinstance(lost, Lost)
     assert ends(board.pid)
 

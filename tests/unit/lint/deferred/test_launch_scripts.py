@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.lint import launch_scripts
+from ddpdoctor.lint.deferred import launch_scripts
 
 OLD = "python -m torch.distributed.launch --nproc_per_node 8 "
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.lint.callers import MOST, Callers
+from ddpdoctor.lint.deferred.callers import MOST, Callers
 
 KEEP = b"""
 class Keeper:

@@ -538,6 +538,8 @@ def test_what_gathers_nothing_below_the_third_stage(
         ({"README.md": "pip install torch==1.9.1+cu111"}, True),
         ({"README.md": "PyTorch 1.9+"}, False),
         ({"docs/install.md": "conda install pytorch=1.8.0"}, True),
+        ({"env.yml": "dependencies:\n  - pip:\n    - torch==1.8.1\n"}, True),
+        ({"Makefile": "install:\n\t@$(PIP) install torch==1.8.1+cu101\n"}, True),
         # of another part of the repository, unless no text of this one names a torch
         ({"other/requirements.txt": "torch==1.7.0"}, True),
         ({"other/requirements.txt": "torch==1.7.0", "README.md": "torch>=2.1"}, False),
@@ -631,3 +633,18 @@ def test_an_option_that_the_program_sets_itself(repository: Repository) -> None:
     repository({"train.py": program, "run.sh": "torchrun --nproc_per_node 8 train.py"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == "warning"
+
+
+@pytest.mark.parametrize(
+    ("start", "severity"),
+    [
+        ("dist.init_process_group(backend='tcp', init_method='env://')\n", "hint"),
+        ("parser.add_argument('--backend', type=str, default='tcp')\n", "hint"),
+        ("dist.init_process_group('gloo', init_method='tcp://localhost:23456')\n", "warning"),
+    ],
+)
+def test_messages_of_a_torch_whose_backend_is_gone(start: str, severity: str, repository: Repository) -> None:
+    send = "import torch.distributed as dist\n\n\ndef send(data):\n    dist.isend(data, 1)\n"
+    repository({"send.py": send, "train.py": f"import torch.distributed as dist\n{start}"})
+    (finding,) = engine.lint(["send.py"], Settings(frozenset({"DD120"}))).findings
+    assert finding.severity.value == severity

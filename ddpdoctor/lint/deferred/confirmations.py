@@ -1,0 +1,277 @@
+"""What the rest of a repository shows of a finding, by the finding's code. Impure: reads files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, says_launched
+from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.repository import STARTS_RANKS, Repository
+from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge.packages import Does, that
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program.enclosing import choices_at
+from ddpdoctor.program.text import text_of
+
+#: something sets a sampler's epoch: the program, or a framework
+_TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
+#: something makes a seed out of another one, perhaps with the rank
+_SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
+#: something makes this program one of several ranks
+_SEVERAL = re.compile(
+    rb"init_process_group|DistributedDataParallel|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+)
+#: a program may have to do with several ranks
+_OF_A_JOB = re.compile(
+    rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
+)
+
+
+class Confirmation(NamedTuple):
+    """What the other files show of a finding."""
+
+    #: what is said of it
+    said: str
+    severity: Severity = Severity.WARNING
+    #: (file, line) that shows it, if it is one place
+    at: tuple[str, int] | None = None
+    #: what has to hold all the same, as the beginning of the message
+    condition: str = ""
+
+
+def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Confirmation | None:
+    """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open."""
+    ask = _CONFIRMING.get(finding.code) if asked else None
+    return (ask(repository, finding) if ask is not None else None) or _started_alone(repository, finding)
+
+
+def _path(finding: Finding) -> str:
+    return os.path.abspath(finding.file)  # noqa: PTH100 - as the paths of scripts and programs
+
+
+def is_unreached(finding: Finding) -> bool:
+    """Whether nothing in its own file shows that several ranks come there."""
+    return any(note.role is RelatedRole.UNREACHED for note in finding.related)
+
+
+def _epochs(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the project iterates over epochs, nothing sets a sampler's epoch, and all files were searched; of a loop
+    that runs once by default, whether a script or text gives it another number."""
+    if any(note.role is RelatedRole.UNSTARTED for note in finding.related):
+        return _more_epochs(repository, finding)
+    texts = repository.all_texts
+    if texts is None or any(_TELLS.search(text) for text in texts):
+        return None
+    loops = any(heuristics.EPOCH_LOOPS.found_in(text.decode(errors="replace")) for text in texts)
+    return Confirmation("no file of the project does this") if loops else None
+
+
+def _more_epochs(repository: Repository, finding: Finding) -> Confirmation | None:
+    flag = _FLAG.search(finding.condition)
+    name = re.sub(rb"[-_]", b"[-_]", flag.group(1).encode()) if flag is not None else b""
+    commands = repository.launches.shown_commands(_path(finding)) if name else []
+    if not commands:
+        return None
+    more = re.compile(rb"--" + name + rb"[= ]+(?!1(?!\d))\S")
+    if any(map(more.search, commands)):
+        return Confirmation("it is started with more than one epoch", Severity.ERROR)
+    said = "no script or text that starts it passes more than one epoch"
+    return Confirmation(said, Severity.HINT, condition=finding.condition)
+
+
+#: an option in the condition of a finding
+_FLAG = re.compile(r"--([\w-]+)")
+
+
+def _seeds(repository: Repository, _: Finding) -> Confirmation | None:
+    """Whether nothing in the project adds something to a seed."""
+    texts = repository.all_texts
+    if texts is None or any(_SEEDS_MADE.search(text) for text in texts):
+        return None
+    return Confirmation("no file of the project adds anything to a seed")
+
+
+def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the old launcher starts it, as a script or text says; and what speaks against it."""
+    path, launches = _path(finding), repository.launches
+    at = launches.by_old_launcher.get(path)
+    if at is not None and not launches.are_for_torch_1(path) and _ends_at_unknown_options(path):
+        said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
+        return Confirmation(said, Severity.ERROR, at)
+    hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    if launches.are_for_torch_1(path):
+        return None if hands_on else _FOR_TORCH_1
+    told = at or place_of(launches.by_old_launcher_in_texts, path)
+    if told is not None:
+        return Confirmation("it is started here by torch.distributed.launch", at=told)
+    if hands_on:
+        return None if launches.launched or launches.as_one else Confirmation("nothing here says how it is started")
+    return _BY_NO_LAUNCHER if _starts_otherwise(repository, path) else None
+
+
+#: the launcher of that torch passes what the program takes
+_FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
+_BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
+
+
+def _ends_at_unknown_options(path: str) -> bool:
+    return b"parse_known_args" not in (read_file(path) or b"parse_known_args")
+
+
+def _starts_otherwise(repository: Repository, path: str) -> bool:
+    """Whether the repository says how its programs are started, and this one, or any, is not by a launcher."""
+    launches = repository.launches
+    if place_of(launches.launched, path) is not None or not (launches.launched or launches.as_one):
+        return False
+    is_program = b"__main__" in (read_file(path) or b"")
+    return is_program or not launches.launched
+
+
+#: what does harm only where a program runs as several ranks, and not by a hang
+OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD173"})
+#: what does harm only where a sampler for several ranks is made
+_WITH_SAMPLERS = frozenset({"DD101"})
+_LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
+
+
+def _started_alone(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
+    if finding.code not in OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
+        return None
+    path, launches = _path(finding), repository.launches
+    if path in launches.launched or repository.may_start_ranks or says_launched(read_file(path) or b""):
+        return None
+    if place_of(launches.launched, path) is not None:
+        return None
+    at = place_of(launches.as_one, path)
+    if at is None and (launches.launched or not launches.as_one):
+        return None
+    said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
+    given = _LOWER[finding.severity]
+    launched = place_of(launches.as_one_by_launcher, path) is not None
+    if finding.code in _WITH_SAMPLERS and not launched and _is_chosen(path, finding.line):
+        given = Severity.HINT  # where nothing tells of ranks, another sampler is made
+    return Confirmation(said, given, at, condition)
+
+
+def _is_chosen(path: str, line: int) -> bool:
+    """Whether a line is under a condition, other than that the file is the program."""
+    tree = given_options.tree_of(read_file(path) or b"")
+    return tree is not None and any("__main__" not in text_of(test) for test in choices_at(tree, line))
+
+
+def _older_torch(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the repository is for a torch in which this was otherwise."""
+    return _FOR_TORCH_1 if repository.launches.are_for_torch_1(_path(finding)) else None
+
+
+#: a backend that torch had before 1.0, which received messages in the order in which they were asked for
+_TCP = re.compile(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
+
+
+def _by_tcp(repository: Repository, _: Finding) -> Confirmation | None:
+    """Whether the project makes its groups with a backend that only torch before 1.0 has."""
+    for path, text in (repository.texts or {}).items():
+        if (found := _TCP.search(text)) is not None:
+            at = path, text.count(b"\n", 0, found.start()) + 1
+            return Confirmation("the backend that is named here, tcp, went with torch 1.0", Severity.HINT, at)
+    return None
+
+
+def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
+    """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
+    what is loaded is an option that nobody passes."""
+    path = _path(finding)
+    text = read_file(path) or b""
+    if repository.saves_nothing or (b".backward(" in text and repository.saves_nothing_here):
+        return Confirmation("nothing in the project saves such a file", Severity.HINT)
+    if repository.is_unused(path, finding.line):
+        return Confirmation("nothing in the project calls this function", Severity.HINT)
+    commands = [*repository.launches.shown_commands(path), *repository.launches.lines_with(path)]
+    if commands and not STARTS_RANKS.search(text) and all(map(is_one_on_its_node, commands)):
+        return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
+    return _option(repository, finding)
+
+
+def _option(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether what is loaded is an option of the program that no script or text which starts it passes, or is loaded
+    only with one that is off by default, or with a setting that is off."""
+    path = _path(finding)
+    commands = repository.launches.commands(path)
+    raw = read_file(path) if commands else None
+    for dests, names in given_options.asked_at(raw, finding.line, finding.end_line) if raw is not None else ():
+        if not any(given_options.gives(command, names) for command in commands):
+            options = ", ".join(f"--{dest}" for dest in dests)
+            return Confirmation(f"no script or text that starts it passes {options}", Severity.HINT)
+    return _switched_off(repository, finding)
+
+
+def _switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is under a setting that is off in every file of the project that sets it."""
+    tree = given_options.tree_of(read_file(_path(finding)) or b"")
+    off = given_options.off_at(tree, finding.line, repository.configurations.off_values) if tree is not None else ()
+    name = next(iter(off), "")
+    return Confirmation(f"every file that sets {name} has it off", Severity.HINT) if name else None
+
+
+def _one_process(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether a script or text starts it without a launcher."""
+    at = repository.launches.alone.get(_path(finding))
+    return Confirmation("it is started here without a launcher", at=at) if at is not None else None
+
+
+def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
+    texts, callers = repository.texts, repository.callers
+    if texts is None or not callers.never_choose(_path(finding), finding.line):
+        return None
+    asked = [texts[file] for file in callers.passed if file in texts]
+    if is_unreached(finding) and not any(_SEVERAL.search(text) for text in asked):
+        return None
+    starts = [texts[file] for file in callers.starts if file in texts]
+    if starts and not any(_OF_A_JOB.search(text) for text in starts):
+        return None  # a tool that one process runs: it converts, exports or shows what a job has made
+    return Confirmation("none of its callers in the project leaves it to one rank")
+
+
+_OLD_LIGHTNING = Confirmation(
+    "a text of the repository asks for Lightning 1", Severity.HINT, condition="where Lightning is 2.0 or newer, "
+)
+
+
+def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3; of what only Lightning 2
+    does, whether the repository is for an older one."""
+    if finding.condition:
+        return _OLD_LIGHTNING if repository.launches.are_for_lightning_1 else None
+    path, configurations = _path(finding), repository.configurations
+    text = read_file(path) or b""
+    if b"Accelerator(" in text and b"Trainer(" not in text and configurations.tell_accelerate_nothing:
+        return Confirmation("nothing tells Accelerate to shard the model", Severity.HINT)
+    stages = configurations.zero_stages(path, text)
+    if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
+        return None
+    said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
+    return Confirmation(f"the configurations of DeepSpeed are of stage {said}, which gathers nothing", Severity.HINT)
+
+
+#: what the other files have to show, by code; None if they do not
+_CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
+    "DD101": _epochs,
+    "DD120": _by_tcp,
+    "DD123": _one_process,
+    "DD124": _callers,
+    "DD125": _callers,
+    "DD127": _older_torch,
+    "DD131": _seeds,
+    "DD146": _launcher,
+    "DD165": _switched_off,
+    "DD171": _callers,
+    "DD173": _loaded,
+    "DD175": _unsharded,
+}

@@ -1,0 +1,57 @@
+"""Which findings are deferred, and what becomes of them. Impure: reads files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ddpdoctor.lint.deferred.confirmations import OF_SEVERAL_RANKS, Confirmation, confirmation, is_unreached
+from ddpdoctor.lint.deferred.repository import Repository, top_of
+from ddpdoctor.model.finding import Finding, Related, RelatedRole
+
+#: notes of what only the project's other files can show
+_OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
+#: nothing is said of these unless they are confirmed
+_DROPPED = frozenset({"DD101"})
+
+
+def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors."""
+    repositories: dict[str, Repository] = {}
+    for finding in findings:
+        top = top_of(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
+        repository = repositories.setdefault(top, Repository(top))
+        shown = confirmation(repository, finding, asked=_noted(finding))
+        if shown is not None:
+            notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
+            if shown.at is not None and not _noted(finding):
+                notes = (*notes, Related(os.path.relpath(shown.at[0]), shown.at[1], shown.said))
+            message = shown.condition + finding.message.removeprefix(finding.condition)
+            yield replace(finding, severity=shown.severity, message=message, condition=shown.condition, related=notes)
+
+
+def _told(note: Related, shown: Confirmation) -> Related:
+    file, line = (os.path.relpath(shown.at[0]), shown.at[1]) if shown.at is not None else (note.file, note.line)
+    return replace(note, message=shown.said, file=file, line=line)
+
+
+def settled(finding: Finding) -> Finding:
+    """The finding as it is told where nothing answers the question whether it happens for certain."""
+    notes = tuple(note for note in finding.related if note.role is not RelatedRole.UNSTARTED)
+    return finding if len(notes) == len(finding.related) else replace(finding, related=notes)
+
+
+def unsure(finding: Finding) -> bool:
+    """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
+    return _noted(finding) or finding.code in OF_SEVERAL_RANKS
+
+
+def _noted(finding: Finding) -> bool:
+    return any(note.role in _OPEN for note in finding.related)
+
+
+def stays(finding: Finding) -> bool:
+    """Whether it is worth a look even if no other file confirms it."""
+    open_ = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    return not (finding.code in _DROPPED and open_) and not is_unreached(finding)

@@ -1,0 +1,120 @@
+"""Whether a command gives a program the options of its command line on which a line of it depends. Pure."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.program import indexing, source
+from ddpdoctor.program.enclosing import conditions_around
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.options import Option
+
+#: by the name under which a program reads them
+_Options = Mapping[str, Sequence[Option]]
+
+
+class Asked(NamedTuple):
+    """Options of which one has to be given, or what the line does does not happen."""
+
+    #: the names under which the program reads them
+    dests: tuple[str, ...]
+    #: how they may be called in a command, without dashes
+    names: frozenset[str]
+
+
+def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
+    """The options that are read in these lines of a file, and those without which they do not run; not those that the
+    program sets itself."""
+    module = _module(raw)
+    if module is None:
+        return []
+    called = {call.func for call in module.of(ast.Call)}
+    lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
+    read = set(filter(None, map(_read, lines))) - module.given
+    needed = ({dest} for dest in needed_at(module.tree, first, given_in(module)))
+    return [_asked(module, dests) for dests in (read, *needed) if dests]
+
+
+def given_in(module: Module) -> _Options:
+    """The options that a file declares and leaves to who gives them: it does not set them itself."""
+    return {dest: declared for dest, declared in module.options.items() if dest not in module.given}
+
+
+def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
+    """Of the options of a program, those without each of which a line does not run."""
+    return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])
+
+
+def off_at(tree: ast.Module, line: int, values: Callable[[str], Sequence[ast.expr | None]]) -> Iterator[str]:
+    """The settings with none of whose values a line runs, by what these are for a name: none if that is unknown."""
+    for test in conditions_around(tree, line):
+        yield from _needed(values, test)
+
+
+def tree_of(raw: bytes) -> ast.Module | None:
+    """The syntax tree of a file, None if it has none."""
+    module = _module(raw)
+    return module.tree if module is not None else None
+
+
+def _module(raw: bytes) -> Module | None:
+    decoded = source.decode(raw)
+    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
+    if not isinstance(decoded, source.DecodedSource) or not isinstance(tree, ast.Module):
+        return None
+    return indexing.build("", "", decoded.text, tree)
+
+
+def _asked(module: Module, dests: set[str]) -> Asked:
+    declared = (option for dest in dests for option in module.options.get(dest, ()))
+    return Asked(tuple(sorted(dests)), frozenset(dests).union(*(option.names for option in declared)))
+
+
+def gives(command: bytes, names: Iterable[str]) -> bool:
+    """Whether a command gives one of the options, or hands on options that are not seen."""
+    words = command.replace(b"-", b"_")
+    return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names) or b"$@" in command
+
+
+def _read(node: ast.expr) -> str:
+    """The option that an attribute reads from where such are kept; "" if it is another one."""
+    kept = isinstance(node, ast.Attribute) and last_name(node.value).lower() in vocabulary.SETTINGS_NAMES
+    return last_name(node) if kept else ""
+
+
+#: functions that say no of nothing: of an empty path, of an empty list
+_NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
+_COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
+
+
+def _needed(values: Callable[[str], Sequence[ast.expr | None]], test: ast.expr) -> Iterator[str]:
+    """The settings with none of whose values a condition holds."""
+    for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
+        asked = part.left if isinstance(part, ast.Compare) else part
+        if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
+            asked = asked.args[0]
+        dest = _read(asked)
+        known = values(dest) if dest else ()
+        if known and all(_is_false(part, value) for value in known):
+            yield dest
+
+
+def _is_false(test: ast.expr, value: ast.expr | None) -> bool:
+    """Whether a condition on a setting does not hold where it has this value."""
+    if not isinstance(value, ast.Constant):
+        return False
+    if not isinstance(test, ast.Compare):
+        return not value.value
+    other = test.comparators[0]
+    if len(test.ops) > 1 or not isinstance(other, ast.Constant):
+        return False
+    if isinstance(test.ops[0], ast.Gt):
+        return not value.value and other.value == 0
+    compare = _COMPARISONS.get(type(test.ops[0]))
+    return compare is not None and not compare(value.value, other.value)

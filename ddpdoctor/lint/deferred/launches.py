@@ -1,0 +1,140 @@
+"""Where the scripts and texts of a repository start each of its programs, and for which torch. Impure: reads files.
+
+Each answer is by program: (script or text, line) that starts it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from ddpdoctor.lint.deferred import launch_scripts
+from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.model.record import record
+
+#: ends of the names of files that are commands alone
+COMMANDS = (".sh", ".slurm", ".sbatch")
+#: folders of texts about the folder that they are in
+_ABOUT = re.compile(r"/(?:docs?|documentation|docker|requirements?|install|\.github)(?:[._-][^/]*)?/.*|/[^/]*$")
+
+
+@record(eq=False)
+class Launches:
+    """What the scripts and texts say, each read once."""
+
+    #: their contents by path
+    scripts: Mapping[str, bytes]
+    #: the folder of the repository, "" if there is none
+    root: str
+
+    @cached_property
+    def by_old_launcher(self) -> dict[str, tuple[str, int]]:
+        """(script, line) that starts it with the old launcher."""
+        commands = {script: raw for script, raw in self.scripts.items() if script.endswith(COMMANDS)}
+        return self._started(commands, launch_scripts.started_by_old_launcher)
+
+    @cached_property
+    def by_old_launcher_in_texts(self) -> dict[str, tuple[str, int]]:
+        """The same of texts in which people write how a program is started."""
+        return self._started(self.scripts, launch_scripts.named_by_old_launcher)
+
+    @cached_property
+    def launched(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it with any launcher."""
+        return self._started(self.scripts, launch_scripts.started_by_launcher)
+
+    @cached_property
+    def alone(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it without a launcher."""
+        return self._started(self.scripts, launch_scripts.started_alone)
+
+    @cached_property
+    def as_one(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it as one process, without a launcher or by one."""
+        return {**self.as_one_by_launcher, **self.alone}
+
+    @cached_property
+    def as_one_by_launcher(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it as one process by a launcher."""
+        return self._started(self.scripts, launch_scripts.started_as_one)
+
+    def commands(self, path: str) -> list[bytes]:
+        """Every command that starts a program, with a launcher or without."""
+        return [command for program, command in self._commands if is_named(program, path)]
+
+    def shown_commands(self, path: str) -> list[bytes]:
+        """Those, and the commands that the comments of the program show."""
+        own = launch_scripts.commented_commands(read_file(path) or b"")
+        shown = [command for name, command in own if is_named(f"{posixpath.dirname(path)}/{name}", path)]
+        return [*self.commands(path), *shown]
+
+    def lines_with(self, path: str) -> list[bytes]:
+        """The lines of shell scripts that name a program, by whatever they start it."""
+        named = re.compile(rb"(?<![\w-])" + re.escape(posixpath.basename(path).encode()) + rb"\b")
+        scripts = (raw for script, raw in self.scripts.items() if script.endswith(COMMANDS))
+        return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
+
+    @cached_property
+    def _commands(self) -> list[tuple[str, bytes]]:
+        return [
+            (self._seen_from(script, name), command)
+            for script, raw in self.scripts.items()
+            for name, command in launch_scripts.starting_commands(raw)
+        ]
+
+    def _started(
+        self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]
+    ) -> dict[str, tuple[str, int]]:
+        started = dict[str, tuple[str, int]]()
+        for script, raw in texts.items():
+            for line, name in find(raw):
+                started.setdefault(self._seen_from(script, name), (script, line))
+        return started
+
+    def _seen_from(self, script: str, name: str) -> str:
+        """The path of a program that a script names: from its own folder, or the nearest one around that has it."""
+        folder = posixpath.dirname(script)
+        while not is_file(program := posixpath.normpath(f"{folder}/{name}")) and folder != self.root:
+            folder = posixpath.dirname(folder)
+        return program
+
+    @cached_property
+    def _for_torch_1(self) -> frozenset[str]:
+        """The folders of which a text says that they need torch 1."""
+        told = (script for script, text in self.scripts.items() if launch_scripts.is_for_torch_1(text))
+        return frozenset(map(_speaks_of, told))
+
+    @cached_property
+    def _for_torch(self) -> frozenset[str]:
+        """The folders of which a text names a version of torch."""
+        told = (script for script, text in self.scripts.items() if launch_scripts.names_torch(text))
+        return frozenset(map(_speaks_of, told))
+
+    def are_for_torch_1(self, path: str) -> bool:
+        """Whether a text of the folder that a file is in, or of one around that, asks for torch 1; of any folder if
+        none of these names a version."""
+        if any(path.startswith(f"{folder}/") for folder in self._for_torch):
+            return any(path.startswith(f"{folder}/") for folder in self._for_torch_1)
+        return bool(self._for_torch_1)
+
+    @cached_property
+    def are_for_lightning_1(self) -> bool:
+        """Whether a text of the repository asks for a Lightning before 2."""
+        return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
+
+
+def place_of(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, int] | None:
+    """Where a program is started; also by its name alone, from a folder that nothing tells."""
+    return started.get(path) or next((at for program, at in started.items() if is_named(program, path)), None)
+
+
+def is_named(program: str, path: str) -> bool:
+    """Whether a command's program is this file, as far as that can be told."""
+    return program == path or (posixpath.basename(program) == posixpath.basename(path) and not is_file(program))
+
+
+def _speaks_of(script: str) -> str:
+    """The folder that a text speaks of: its own, or what its documentation is of."""
+    return _ABOUT.sub("", script, count=1)

@@ -1,0 +1,166 @@
+"""The files of a linted one's project and repository, which can tell more of it. Impure: reads files."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ddpdoctor.lint.deferred.callers import Callers
+from ddpdoctor.lint.deferred.configurations import Configurations
+from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.model.record import record
+from ddpdoctor.program import libraries
+from ddpdoctor.program.project import CLIMBED
+
+#: most files of a project: beyond that, not all of them can be searched
+MOST = 300
+#: the same for files that are only searched for the name of a function
+MOST_CALLERS = 1_500
+_AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
+#: ends of the names of all files in which people write how their programs are started and what they need; and the most
+#: of them that are read
+_SCRIPTS = (
+    *COMMANDS,
+    *(".md", ".rst", ".txt"),
+    *("env.yml", "env.yaml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "pyproject.toml"),
+    *("setup.cfg", "Makefile", "Dockerfile"),
+)
+MOST_SCRIPTS = 500
+#: bytes of one of them at most: what is larger is data
+LARGEST_SCRIPT = 500_000
+#: ends of the names of files that may hold settings
+_SETTINGS = (".yaml", ".yml", ".json", ".toml")
+#: a program, or something that it uses, may start the ranks itself
+STARTS_RANKS = re.compile(
+    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|\bmpi|hydra"
+)
+#: what writes weights to a file, by itself or for a framework
+_SAVES = re.compile(
+    rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
+    rb"|Saver\b|Checkpoint|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
+    re.MULTILINE,
+)
+#: folders of files that no training run uses
+_APART = frozenset({"test", "tests", "doc", "docs"})
+
+
+@record(eq=False)
+class Repository:
+    """The files of one project and of the repository that it is in, read once."""
+
+    #: the folder of the project
+    top: str
+
+    @cached_property
+    def texts(self) -> dict[str, bytes] | None:
+        """The project's files by path; None if there are too many."""
+        paths = list(itertools.islice(_files(self.top), MOST_CALLERS + 1))
+        read = {path: raw for path in paths if (raw := read_file(path)) is not None}
+        return read if len(paths) <= MOST_CALLERS and len(read) == len(paths) else None
+
+    @property
+    def all_texts(self) -> Iterable[bytes] | None:
+        """The contents of all the project's files, if they are few enough to be searched in full."""
+        return self.texts.values() if self.texts is not None and len(self.texts) <= MOST else None
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Who calls what in the project."""
+        texts = self.texts or {}
+        return Callers({path: text for path, text in texts.items() if not _is_apart(path[len(self.top) :])})
+
+    @cached_property
+    def may_start_ranks(self) -> bool:
+        """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
+        return self.texts is None or any(map(STARTS_RANKS.search, self.texts.values()))
+
+    @cached_property
+    def launches(self) -> Launches:
+        """How the scripts and texts of the whole repository start its programs."""
+        return Launches(self._read(_SCRIPTS), self._root)
+
+    @cached_property
+    def configurations(self) -> Configurations:
+        """What the files of the whole repository configure, and the programs of the project."""
+        return Configurations(self._read(_SETTINGS), self.texts, self.launches.scripts)
+
+    @cached_property
+    def saves_nothing(self) -> bool:
+        """Whether no program of the whole repository, which is at hand and can be read, saves weights."""
+        paths = list(itertools.islice(_files(self._root), MOST_CALLERS + 1)) if self._root else []
+        read = map(read_file, paths)
+        return 0 < len(paths) <= MOST_CALLERS and not any(raw is None or _SAVES.search(raw) for raw in read)
+
+    @cached_property
+    def saves_nothing_here(self) -> bool:
+        """The same of the project's own folder: what trains there would save there what it goes on from."""
+        texts = (self.texts or {}).values() if self._root else ()
+        return bool(texts) and not any(map(_SAVES.search, texts))
+
+    def is_unused(self, path: str, line: int) -> bool:
+        """Whether the function around a line is named nowhere else in the project, which has programs to name it."""
+        texts = self.all_texts
+        if texts is None or not any(b"__main__" in text for text in texts):
+            return False
+        name = self.callers.function_around(path, line)
+        return bool(name) and not any(_names(text, name.encode()) for text in (*texts, *self.launches.scripts.values()))
+
+    def _read(self, endings: tuple[str, ...]) -> dict[str, bytes]:
+        """The repository's files with these endings by path, those of a size that people write."""
+        found = itertools.islice(_files(self._root, endings), MOST_SCRIPTS) if self._root else ()
+        read = ((path, read_file(path)) for path in found)
+        return {path: raw for path, raw in read if raw is not None and len(raw) <= LARGEST_SCRIPT}
+
+    @cached_property
+    def _root(self) -> str:
+        """The folder of the repository that the project is in, "" if there is none."""
+        folder = self.top
+        for _ in range(CLIMBED):
+            if _is_root(folder):
+                return folder
+            folder = posixpath.dirname(folder)
+        return ""
+
+
+def top_of(path: str) -> str:
+    """The folder of a file's project: the one that contains the outermost package, or the file itself."""
+    folder = posixpath.dirname(path)
+    top = folder
+    # the folder around a repository is no part of it, even if the repository is a package
+    while is_file(f"{top}/__init__.py") and not _is_root(top):
+        folder, top = top, posixpath.dirname(top)
+    if _is_root(top):
+        return top
+    return folder if posixpath.basename(top) in _AROUND else top
+
+
+def _is_root(folder: str) -> bool:
+    """Whether it is the folder of a repository."""
+    return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
+
+
+def _names(text: bytes, name: bytes) -> bool:
+    """Whether a text names a function other than where it is defined, and not that of a module it imports."""
+    for found in re.finditer(rb"(?:\bdef\s+|\b(\w+)\.)?\b" + re.escape(name) + rb"\b", text):
+        owner = found.group(1)
+        if owner is None and found.group().startswith(b"def"):
+            continue
+        if owner is None or not re.search(rb"\b(?:import|as)\s+" + re.escape(owner) + rb"\b", text):
+            return True
+    return False
+
+
+def _is_apart(path: str) -> bool:
+    return not _APART.isdisjoint(posixpath.dirname(path).split("/"))
+
+
+def _files(top: str, endings: tuple[str, ...] = (".py", ".ipynb")) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _AROUND and not is_file(
+            f"{folder}/{f}/pyvenv.cfg"))  # fmt: skip
+        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith(endings))

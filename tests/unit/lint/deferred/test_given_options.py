@@ -1,0 +1,109 @@
+"""Which options a line of a program depends on, and whether a command gives them."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from ddpdoctor.lint.deferred import given_options
+
+#: with the option that the test is about, and the condition under which the last line runs
+PROGRAM = """\
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument({option})
+parser.add_argument("--epochs", type=int, default=3)
+args = parser.parse_args()
+if {condition}:
+    for part in parts():
+        load(part)
+"""
+
+
+def asked(option: str, condition: str) -> list[tuple[str, ...]]:
+    program = PROGRAM.format(option=option, condition=condition)
+    return [one.dests for one in given_options.asked_at(program.encode(), 9, 9)]
+
+
+@pytest.mark.parametrize(
+    ("option", "condition", "needed"),
+    [
+        ('"--resume", action="store_true"', "args.resume", True),
+        ('"--resume"', "args.resume", True),
+        ('"--resume", default=""', "args.resume and rank() == 0", True),
+        ('"--resume", default=""', "os.path.isfile(args.resume)", True),
+        ('"--resume", default=None', "args.resume is not None", True),
+        ('"--resume", default=0', "args.resume > 0", True),
+        ('"--resume", default="no"', 'args.resume == "auto"', True),
+        ('"-r", "--resume-from", dest="resume"', "args.resume", True),
+        # on by default, or what that is cannot be seen
+        ('"--resume", default="last"', "args.resume", False),
+        ('"--resume", default=""', "args.resume is not None", False),
+        ('"--resume", default=DEFAULT', "args.resume", False),
+        ('"--resume", required=True', "args.resume", False),
+        ('"--no-resume", dest="resume", action="store_false"', "args.resume", False),
+        # it runs without the option as well
+        ('"--resume", action="store_true"', "not args.resume", False),
+        ('"--resume", action="store_true"', "args.resume or always", False),
+        ('"--resume", default=None', "args.resume is None", False),
+        ('"--resume", default=""', "len(args.resume) == 0", False),
+        # another object's, and an option of another file
+        ('"--resume", action="store_true"', "model.resume", False),
+        ('"--resume", action="store_true"', "args.finetune", False),
+    ],
+)
+def test_an_option_without_which_a_line_does_not_run(option: str, condition: str, needed: bool) -> None:
+    assert asked(option, condition) == ([("resume",)] if needed else [])
+
+
+def test_the_other_side_of_a_condition_runs_without_its_options() -> None:
+    program = PROGRAM.format(option='"--resume"', condition="args.resume") + "else:\n    load()\n"
+    assert given_options.asked_at(program.encode(), 11, 11) == []
+
+
+def test_one_of_the_options_that_a_line_reads_is_enough() -> None:
+    (read,) = given_options.asked_at(b"x = load(\n    args.weights, cfg.device,\n    args.get(name))", 1, 3)
+    assert read.dests == ("device", "weights")
+
+
+def test_all_spellings_of_an_option_give_it() -> None:
+    program = PROGRAM.format(option='"-r", "--resume-from", dest="resume"', condition="args.resume")
+    (needed,) = given_options.asked_at(program.encode(), 9, 9)
+    given = {command: given_options.gives(command.encode(), needed.names) for command in (
+        "python train.py --resume-from last.pt", "python train.py -r last.pt", "python train.py $@",
+        "python train.py --epochs 9")}  # fmt: skip
+    assert list(given.values()) == [True, True, True, False]
+
+
+@pytest.mark.parametrize("raw", [b"if args.x:\n", b"\xff = 1", b""])
+def test_a_file_that_cannot_be_read_asks_for_nothing(raw: bytes) -> None:
+    assert given_options.asked_at(raw, 1, 1) == []
+
+
+def test_an_option_that_the_program_sets_itself_is_not_left_to_a_command() -> None:
+    program = PROGRAM.format(option='"--resume"', condition="args.resume")
+    set_there = program.replace("if args.resume", "args.resume = newest()\nif args.resume")
+    assert given_options.asked_at(set_there.encode(), 10, 10) == []
+    of_its_own = program.replace("if args.resume", "self.resume = args.resume\nif args.resume")
+    assert [one.dests for one in given_options.asked_at(of_its_own.encode(), 10, 10)] == [("resume",)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "off"),
+    [
+        ("config.sync_bn", [False], True),
+        ("self.config.sync_bn and rank() == 0", [False, None], True),
+        ("config.sync_bn", [False, True], False),
+        ("config.sync_bn", [], False),
+        ("config.sync_bn is not None", [False], False),
+        ("not config.sync_bn", [False], False),
+        ("config.sync_bn or config.apart", [False], False),
+    ],
+)
+def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values: list[object], off: bool) -> None:
+    tree = given_options.tree_of(f"if {condition}:\n    convert()\n".encode())
+    known: dict[str, list[ast.expr]] = {"sync_bn": [ast.parse(repr(value), mode="eval").body for value in values]}
+    assert tree is not None
+    assert list(given_options.off_at(tree, 2, lambda name: known.get(name, []))) == (["sync_bn"] if off else [])
