@@ -90,7 +90,8 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
-    if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+    modules = (facts.module, *facts.analysis.reached.values())
+    if any(_decorated(m, context.calls) or _replaced(m, context.calls) for m in modules):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -155,10 +156,12 @@ def _used_in_turn(module: Module) -> frozenset[str]:
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
+    if guard.side and _asks_for_one_process(guard.text):
+        return False
     read = guard.value.taint in (Taint.GIVEN, Taint.FILES)
     if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
         # a setting that is named after a rank is set by each process for itself
-        return not (read and heuristics.NAMES_RANK.found_in(guard.text))
+        return not (read and (heuristics.NAMES_RANK.found_in(guard.text) or _on_stored_rank(facts, guard)))
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     try:
@@ -168,6 +171,47 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     if any(isinstance(n, ast.Attribute) and _stored_by_rank(facts, n.attr) for n in walk(tree)):
         return False
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
+
+
+@lru_cache(maxsize=256)
+def _asks_for_one_process(text: str) -> bool:
+    """Whether it holds only for a network in `DataParallel`, with which one process trains on several devices."""
+    if "DataParallel" not in text:
+        return False
+    try:
+        test = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return False
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    calls = [part for part in parts if isinstance(part, ast.Call) and len(part.args) > 1]
+    return any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
+
+
+def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:
+    """Whether the condition says that an attribute is 0 which holds a rank under another name:
+    `self.gpu = config["local_rank"]`, `if self.gpu == 0`."""
+    try:
+        tree = ast.parse(guard.text, mode="eval")
+    except SyntaxError:
+        return False
+    compared = (n for n in walk(tree) if isinstance(n, ast.Compare) and len(n.ops) == 1)
+    pairs = ((n.left, n.comparators[0]) for n in compared if isinstance(n.ops[0], (ast.Eq, ast.NotEq)))
+    kept = (a.attr for a, b in pairs if isinstance(a, ast.Attribute) and isinstance(b, ast.Constant) and b.value == 0)
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(name in _ranks(module) for name in kept for module in modules)
+
+
+@lru_cache(maxsize=256)
+def _ranks(module: Module) -> frozenset[str]:
+    """The attributes that are assigned what is called a rank elsewhere."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript))
+        and heuristics.NAMES_RANK.found_in(text_of(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
 
 
 def left_to_the_first(call: CallEvent) -> bool:
@@ -209,7 +253,7 @@ def _chosen(module: Module) -> frozenset[str]:
     return frozenset(
         target.attr
         for node in module.of(ast.Assign)
-        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call))
+        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call, ast.IfExp))
         and heuristics.NAMES_RANK.found_in(text_of(node.value))
         for target in node.targets
         if isinstance(target, ast.Attribute)
@@ -223,6 +267,25 @@ def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
         return True
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
     return own and any(name in info.methods for info in facts.module.classes)
+
+
+def _replaced(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether a method on the call path is another function on some objects: `if rank != 0: writer.save = nothing`."""
+    methods = {name.rpartition(".")[2] for name in calls if "." in name}
+    return any(name in methods for name in _stored_functions(module))
+
+
+@lru_cache(maxsize=256)
+def _stored_functions(module: Module) -> frozenset[str]:
+    """The attributes of objects other than `self` that are assigned a function of the file, or one made on the spot."""
+    functions = {node.name for node in module.of(ast.FunctionDef)}
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, ast.Lambda) or (isinstance(node.value, ast.Name) and node.value.id in functions)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and not (isinstance(target.value, ast.Name) and target.value.id == "self")
+    )
 
 
 def _decorated(module: Module, calls: tuple[str, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
@@ -129,7 +130,8 @@ def several(facts: ModuleFacts, call: CallEvent) -> bool:
     """
     if in_one_process(facts, call):
         return False
-    starts = facts.named(*_STARTS)
+    # `if distributed: start()`, and the call is on the other side: what it needs, nothing has started
+    starts = [start for start in facts.named(*_STARTS) if not contradict((*start.context.guards, *call.context.guards))]
     spawned = _spawning(facts)
     mine = spawned.intersection(call.context.chain)
     # what is started in a process that was spawned is not started in the one that spawns

@@ -26,6 +26,12 @@ PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"
 
+#: what draws the curves of a run, on the first rank of the job alone
+DRAW_ON_FIRST_RANK = (
+    "transformers.integrations.TensorBoardCallback",
+    "transformers.integrations.integration_utils.TensorBoardCallback",
+)
+
 
 def _plain(where: str, *names: str) -> dict[str, Collective]:
     return {name: Collective(f"{name} ({where})") for name in names}

@@ -49,6 +49,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
+from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -161,7 +162,9 @@ def _race(
     late = reader.call.context.mask & ~writer.call.context.mask
     if not late or not touched_files.needs(reader, writer) or reader.call.context.handler == "try":
         return None
-    if _excluded(writer.call, reader.call) or heuristics.MAY_WAIT.found_in_any(writer.call.context.withs):
+    if contradict((*writer.call.context.guards, *reader.call.context.guards)) or heuristics.MAY_WAIT.found_in_any(
+        writer.call.context.withs
+    ):
         return None
     places = _side_by_side(facts, writer.call, reader.call)
     if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
@@ -183,12 +186,6 @@ def _race(
 def _may_meet(call: CallEvent, late: int) -> bool:
     """Whether it is a collective in which these ranks may wait for the one that writes: its group may not be known."""
     return call.path in collectives.COLLECTIVES and not late & ~call.context.mask
-
-
-def _excluded(writer: CallEvent, reader: CallEvent) -> bool:
-    """One is under a condition whose opposite holds for the other."""
-    sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
-    return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
 
 
 def _left(writer: CallEvent, reader: CallEvent) -> bool:
