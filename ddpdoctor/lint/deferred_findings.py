@@ -20,6 +20,7 @@ from typing import NamedTuple
 from ddpdoctor.lint import launch_scripts
 from ddpdoctor.lint.callers import Callers
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.imported_files import imported
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
@@ -101,10 +102,36 @@ class _Project:
         zero = (text for text in texts if _ZERO in text)
         return frozenset(stage for text in zero for stage in _STAGE.findall(text))
 
+    def may_start_ranks(self, path: str) -> bool:
+        """Whether a program, what it imports, or what names it, may start ranks itself; so it may where there are too
+        many files to read."""
+        if self.texts is None:
+            return True
+        if path not in self._starting:
+            reached = imported(path, self.texts)
+            name = re.compile(rb"\b" + re.escape(posixpath.basename(path).removesuffix(".py").encode()) + rb"\b")
+            users = {file for file, text in self.texts.items() if name.search(text)}
+            files = self.texts if reached is None else sorted(reached | users)
+            self._starting[path] = any(self._starts_ranks(path, self.texts[file]) for file in files)
+        return self._starting[path]
+
     @cached_property
-    def may_start_ranks(self) -> bool:
-        """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
-        return self.texts is None or any(map(_STARTS_RANKS.search, self.texts.values()))
+    def _starting(self) -> dict[str, bool]:
+        """What is known of programs so far: whether they may start ranks."""
+        return {}
+
+    def _starts_ranks(self, program: str, text: bytes) -> bool:
+        """Whether a file starts ranks, and not only with an option that is off and no command passes."""
+        lines = text.splitlines()
+        places = [number for number, line in enumerate(lines, 1) if _STARTS_RANKS.search(_COMMENT.sub(b"", line))]
+        own = (self.texts or {}).get(program, b"")
+        return any(not self._off(program, own, _asked_above(lines, number)) for number in places)
+
+    def _off(self, program: str, text: bytes, options: Iterable[bytes]) -> bool:
+        """Whether one of the options is off where nobody gives it, and no command that starts the program does."""
+        commands = [command for name, command in self.commands if _is_named(name, program)]
+        asked = (option for option in options if commands and _is_off(text, option))
+        return any(not any(_passes(command, {option}) for command in commands) for option in asked)
 
     @cached_property
     def scripts(self) -> dict[str, bytes]:
@@ -234,7 +261,8 @@ def _top(path: str) -> str:
     """The folder of the project: the one that contains the outermost package, or the file itself."""
     folder = posixpath.dirname(path)
     top = folder
-    while is_file(f"{top}/__init__.py"):
+    # the folder around a repository is no part of it, even if the repository is a package
+    while is_file(f"{top}/__init__.py") and not _is_repository(top):
         folder, top = top, posixpath.dirname(top)
     return folder if posixpath.basename(top) in _AROUND else top
 
@@ -313,13 +341,15 @@ def _nothing(_: _Project, __: Finding) -> Confirmation | None:
     return None
 
 
-#: what does harm only where a program runs as several ranks, and not by a hang
-_OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD173"})
+#: what does harm only where a program runs as several ranks, and is no proof of a hang
+_OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 #: a program, or something that it uses, may start the ranks itself
 _STARTS_RANKS = re.compile(
-    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|\bmpi|hydra"
+    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod\.(?:run|spark|ray)"
+    rb"|\bray\b|\bmpi|hydra"
 )
+_COMMENT = re.compile(rb"^\s*#.*")
 
 
 def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
@@ -327,7 +357,7 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if path in project.launched or project.may_start_ranks:
+    if path in project.launched or project.may_start_ranks(path):
         return None
     at = project.as_one.get(path)
     if at is None and _named(project.launched, path) is not None:
@@ -434,10 +464,14 @@ def _seen_from(script: str, name: str, root: str) -> str:
 def _root(folder: str) -> str:
     """The folder of the repository that a folder is in, "" if there is none."""
     for _ in range(CLIMBED):
-        if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as the folders that are climbed out of
+        if _is_repository(folder):
             return folder
         folder = posixpath.dirname(folder)
     return ""
+
+
+def _is_repository(folder: str) -> bool:
+    return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
 
 
 def _callers(project: _Project, finding: Finding) -> Confirmation | None:
@@ -452,6 +486,45 @@ def _callers(project: _Project, finding: Finding) -> Confirmation | None:
     if starts and not any(_OF_A_JOB.search(text) for text in starts):
         return None  # a tool that one process runs: it converts, exports or shows what a job has made
     return Confirmation("none of its callers in the project leaves it to one rank")
+
+
+def _nodes(project: _Project, finding: Finding) -> Confirmation | None:
+    """Whether the program is started on several nodes, as its scripts say, or those of the repository where none starts
+    it; and with its local rank, if that is an option."""
+    path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
+    own = [script for script in project.scripts if _starts(project, script, path)]
+    at = next((script for script in own or project.scripts if _ON_NODES.search(project.scripts[script])), None)
+    if at is None or (own and _needs_option(path) and not any(_gives_local_rank(project.scripts[s]) for s in own)):
+        return None
+    found = _ON_NODES.search(project.scripts[at])
+    line = project.scripts[at].count(b"\n", 0, found.start()) + 1 if found is not None else 1
+    return Confirmation("the program is started on several nodes here", at=(at, line))
+
+
+#: what starts a program on several nodes, or is told to
+_ON_NODES = re.compile(
+    rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
+    rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d",
+    re.MULTILINE,
+)
+#: the local rank as an option of the program, from the environment, and what gives the option
+_DECLARED = re.compile(rb"add_argument\(\s*[\"']--local[-_]rank")
+_READ = re.compile(rb"(?:get|getenv)\(\s*[\"']LOCAL_RANK|environ\[[\"']LOCAL_RANK[\"']\](?!\s*=[^=])")
+_GIVEN = re.compile(rb"--local[-_]rank")
+
+
+def _starts(project: _Project, script: str, path: str) -> bool:
+    commands = launch_scripts.starting_commands(project.scripts[script])
+    return any(_is_named(_seen_from(script, name, _root(project.top)), path) for name, _ in commands)
+
+
+def _needs_option(path: str) -> bool:
+    text = read_file(path) or b""
+    return _DECLARED.search(text) is not None and _READ.search(text) is None
+
+
+def _gives_local_rank(script: bytes) -> bool:
+    return _GIVEN.search(script) is not None or launch_scripts.OLD_LAUNCHER.search(script) is not None
 
 
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
@@ -477,6 +550,7 @@ _CONFIRMING: dict[str, Callable[[_Project, Finding], Confirmation | None]] = {
     "DD125": _callers,
     "DD127": _older_torch,
     "DD131": _seeds,
+    "DD144": _nodes,
     "DD146": _launcher,
     "DD171": _callers,
     "DD173": _option,

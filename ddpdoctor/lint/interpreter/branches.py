@@ -18,7 +18,6 @@ from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, con
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
-
 #: values by (symbol of the owner, attribute)
 _Stores = dict[tuple[int, str], Value]
 
@@ -75,7 +74,7 @@ def _branch(
 
 
 def _join_heap(machine: Machine, stored: list[_Stores], joined: _Stores) -> None:
-    """An attribute that both sides have stored: the second one, which ran last, has not replaced what the first left."""
+    """Attributes that both sides have stored: the side that ran last has not replaced what the first one left."""
     then, other = stored
     for key, value in then.items():
         if key in other and other[key] is not value and other[key] != value:
