@@ -11,7 +11,7 @@ from ddpdoctor.lint.facts import all_ranks, blocks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
 from ddpdoctor.model.finding import RelatedRole, Severity
@@ -92,6 +92,8 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     modules = (facts.module, *facts.analysis.reached.values())
     if any(_decorated(m, context.calls) or _replaced(m, context.calls) for m in modules):
+        return None
+    if any(_on_first_rank(module, context.calls) for module in modules):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -267,6 +269,30 @@ def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
         return True
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
     return own and any(name in info.methods for info in facts.module.classes)
+
+
+def _on_first_rank(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether the call path goes through a method that a framework calls on one rank of a machine."""
+    methods = ((owner, name) for owner, _, name in (call.rpartition(".") for call in calls) if name in _HOOKS)
+    return any(base.endswith(_HOOKS[name]) for owner, name in methods for base in _bases(module, owner))
+
+
+_HOOKS = frameworks.ON_FIRST_RANK
+
+
+@lru_cache(maxsize=256)
+def _bases(module: Module, name: str) -> frozenset[str]:
+    """The names of a class's bases, and of theirs as far as they are in the file."""
+    found: set[str] = set()
+    left = {name}
+    while left:
+        info = next((c for c in module.classes if c.name in left), None)
+        if info is None:
+            break
+        bases = {last_name(base) for base in info.node.bases}
+        left = (left - {info.name}) | (bases - found)
+        found |= bases
+    return frozenset(found)
 
 
 def _replaced(module: Module, calls: tuple[str, ...]) -> bool:

@@ -26,6 +26,8 @@ PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"
 
+#: methods that a framework calls on the first rank of each machine alone, by its classes' names
+ON_FIRST_RANK = {"prepare_data": ("LightningDataModule", "LightningModule")}
 #: what draws the curves of a run, on the first rank of the job alone
 DRAW_ON_FIRST_RANK = (
     "transformers.integrations.TensorBoardCallback",

@@ -32,8 +32,9 @@ No automatic fix.
 When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
 which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
-are in the project and none of them leaves it to one rank. Creating a folder is always a hint. Reading
-in a folder that was only created is not reported, nor are downloads that write under another name first. The rule is
+are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
+the program makes only with the rank added to its name. Reading in a folder that was only created is not reported, nor
+are downloads that write under another name first or stand in a hook that a framework runs on one rank. The rule is
 silent if there is a function in between whose name suggests that it synchronises, a context such as
 `main_process_first`, a lock, or a loop that polls for the file.
 
@@ -79,6 +80,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _SELDOM = frozenset({Contest.MAKES})
 
 
+#: what the program makes has the rank in its name, too
+_LEFT = "if something has left it there, "
+
+
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
     for call, contest, asked, attended in contended_paths.contended(facts):
@@ -89,20 +94,22 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = attended.related
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
-        severity = Severity.HINT if contest in _SELDOM else attended.severity
+        left = contest is Contest.REMOVES and contended_paths.made_apart(facts, call)
+        severity = Severity.HINT if left or contest in _SELDOM else attended.severity
         if _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
             severity = Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
             "do it, and the others wait at a barrier"
         )
-        open_ = attended.open_at(facts, call) if contest not in _SELDOM and severity is Severity.HINT else None
+        may_be_more = severity is Severity.HINT and contest not in _SELDOM and not left
+        open_ = attended.open_at(facts, call) if may_be_more else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
             RULE,
             call.site,
-            Conditional(attended.condition, message),
+            Conditional(_LEFT if left else attended.condition, message),
             related=related,
             severity=severity,
             context=call.context,
