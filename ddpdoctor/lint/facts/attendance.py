@@ -90,10 +90,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
-    modules = (facts.module, *facts.analysis.reached.values())
-    if any(_decorated(m, context.calls) or _replaced(m, context.calls) for m in modules):
-        return None
-    if any(_on_first_rank(module, context.calls) for module in modules):
+    if any(_may_be_left_out(module, context.calls) for module in (facts.module, *facts.analysis.reached.values())):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -158,7 +155,7 @@ def _used_in_turn(module: Module) -> frozenset[str]:
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
-    if guard.side and _asks_for_one_process(guard.text):
+    if _asks_for_one_process(guard.text, side=guard.side):
         return False
     read = guard.value.taint in (Taint.GIVEN, Taint.FILES)
     if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
@@ -176,17 +173,20 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _asks_for_one_process(text: str) -> bool:
-    """Whether it holds only for a network in `DataParallel`, with which one process trains on several devices."""
+def _asks_for_one_process(text: str, *, side: bool) -> bool:
+    """Whether it has this outcome only for a network in `DataParallel`, with which one process trains on several
+    devices."""
     if "DataParallel" not in text:
         return False
     try:
         test = ast.parse(text, mode="eval").body
     except SyntaxError:
         return False
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, side = test.operand, not side
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     calls = [part for part in parts if isinstance(part, ast.Call) and len(part.args) > 1]
-    return any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
+    return side and any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
 
 
 def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:
@@ -269,6 +269,11 @@ def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
         return True
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
     return own and any(name in info.methods for info in facts.module.classes)
+
+
+def _may_be_left_out(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether some ranks may not run a function on the call path, or run another one."""
+    return _decorated(module, calls) or _replaced(module, calls) or _on_first_rank(module, calls)
 
 
 def _on_first_rank(module: Module, calls: tuple[str, ...]) -> bool:
