@@ -39,9 +39,9 @@ _SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|se
 #: notes of what only the project's other files can show
 _OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
-#: something makes this program one of several ranks
+#: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
 _SEVERAL = re.compile(
-    rb"init_process_group|DistributedDataParallel|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+    rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
 )
 
 

@@ -528,3 +528,32 @@ def test_a_local_rank_that_is_an_option_which_nothing_passes(
     repository({"train.py": program, "job.sh": f"#SBATCH --nodes=2\n{command}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
     assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("model = DistributedDataParallel(model)", True),
+        ("model = model.module if isinstance(model, DistributedDataParallel) else model", False),
+    ],
+)
+def test_who_asks_whether_a_network_is_in_ddp_has_no_ranks(body: str, found: bool, repository: Repository) -> None:
+    program = f"""
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def keep(model):
+    torch.save(model, "last.pt")
+
+
+def fit(model):
+    {body}
+    for _ in range(10):
+        model(1).backward()
+        keep(model)
+"""
+    started = "from fit import fit\n\n\ndef main(distributed):\n    fit(net(distributed))\n\n\nmain(True)\n"
+    repository({"fit.py": program, "start.py": started})
+    report = engine.lint(["."], Settings(frozenset({"DD171"})))
+    assert bool(report.findings) is found
