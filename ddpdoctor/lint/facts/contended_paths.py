@@ -119,12 +119,18 @@ _BY_ITSELF = frozenset({"__init__", "__post_init__", "__getitem__", "__iter__", 
 def of_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether it is in a module of data sets or networks, which each rank makes for itself, and not in a script."""
     module = facts.module
-    function = call.context.function
-    uncalled = not call.context.chain and function is not None and function.owner is not None
-    if call.context.from_script or "__main__" in module.text or (uncalled and function.name not in _BY_ITSELF):
+    if call.context.from_script or "__main__" in module.text or _uncalled(call):
         return False
     bases = (last_name(base) for info in module.classes for base in info.node.bases)
     return any(base.endswith(_MADE_BY_ALL) for base in bases)
+
+
+def _uncalled(call: CallEvent) -> bool:
+    """Whether it is in a method that only other files can call."""
+    function = call.context.function
+    if call.context.chain or function is None or function.owner is None:
+        return False
+    return function.name not in _BY_ITSELF
 
 
 def _raises(branch: Branch) -> bool:
