@@ -27,6 +27,9 @@ _CONTINUED = re.compile(rb"\\\r?\n")
 _ENDS = re.compile(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
 _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
+#: a variable that holds a program, and its use
+_HOLDS = re.compile(rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?([\w./${}-]+\.py)[\"']?[ \t\r]*$", re.MULTILINE)
+_VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
 _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: a version of torch before 2 that is not only the oldest one that will do
@@ -106,10 +109,15 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each command with the number of its first line."""
+    """Each command with the number of its first line, and with the programs that its variables hold."""
     number = 1
+    programs: dict[bytes, bytes] = dict(_HOLDS.findall(script))
+
+    def held(found: re.Match[bytes]) -> bytes:
+        return programs.get(found.group(1) or found.group(2), found.group())
+
     for command in re.split(rb"(?<!\\)\n", script.replace(b"\r\n", b"\n")):
-        yield number, joined(command)
+        yield number, _VARIABLE.sub(held, joined(command)) if programs else joined(command)
         number += 1 + command.count(b"\n")
 
 
