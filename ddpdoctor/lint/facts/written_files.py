@@ -80,7 +80,8 @@ def draws_apart(facts: ModuleFacts) -> bool:
 
 
 def _of_rank(use: CallEvent, name: Value | None) -> bool:
-    if name is None:
+    # a curve may be of a ranking: that name is the same on all ranks
+    if name is None or (name.known and len(name.atoms) == 1):
         return False
     node = next(iter((*use.node.args[:1], *(k.value for k in use.node.keywords if k.arg in ("tag", "main_tag")))), None)
     return bool(name.tags & ANY_RANK) or (node is not None and heuristics.NAMES_RANK.found_in(text_of(node)))
