@@ -20,7 +20,7 @@ from typing import NamedTuple
 from ddpdoctor.lint import launch_scripts
 from ddpdoctor.lint.callers import Callers
 from ddpdoctor.lint.files import is_file, read_file
-from ddpdoctor.lint.imported_files import imported
+from ddpdoctor.lint.imported_files import ImportedFiles
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
@@ -102,18 +102,34 @@ class _Project:
         zero = (text for text in texts if _ZERO in text)
         return frozenset(stage for text in zero for stage in _STAGE.findall(text))
 
-    def may_start_ranks(self, path: str) -> bool:
-        """Whether a program, what it imports, or what names it, may start ranks itself; so it may where there are too
-        many files to read."""
+    def may_start_ranks(self, path: str, *, program: bool) -> bool:
+        """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
+        starts, whether any file may. So it may where there are too many files to read."""
         if self.texts is None:
             return True
         if path not in self._starting:
-            reached = imported(path, self.texts)
-            name = re.compile(rb"\b" + re.escape(posixpath.basename(path).removesuffix(".py").encode()) + rb"\b")
-            users = {file for file, text in self.texts.items() if name.search(text)}
-            files = self.texts if reached is None else sorted(reached | users)
+            reached = self._imports.of(path) if program else None
+            files = self.texts if reached is None else sorted(reached | self._users_of(path))
             self._starting[path] = any(self._starts_ranks(path, self.texts[file]) for file in files)
         return self._starting[path]
+
+    def _users_of(self, path: str) -> set[str]:
+        """The files that import a file or start it by its name, and those that use these, as far as words tell."""
+        users: set[str] = set()
+        left = [path]
+        while left:
+            name = re.escape(posixpath.basename(left.pop()).removesuffix(".py").encode())
+            named = re.compile(
+                rb"^[ \t]*(?:from|import)\b[^\n]*\b" + name + rb"\b|\b" + name + rb"\.py\b", re.MULTILINE
+            )
+            more = {file for file, text in (self.texts or {}).items() if file not in users and named.search(text)}
+            users |= more
+            left += sorted(more - {path})
+        return users
+
+    @cached_property
+    def _imports(self) -> ImportedFiles:
+        return ImportedFiles(self.texts or {})
 
     @cached_property
     def _starting(self) -> dict[str, bool]:
@@ -357,13 +373,15 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if path in project.launched or project.may_start_ranks(path):
+    if path in project.launched:
         return None
     at = project.as_one.get(path)
     if at is None and _named(project.launched, path) is not None:
         return None
     at = at or _named(project.as_one, path)
-    if at is None and (project.launched or not project.as_one):
+    if (at is None and (project.launched or not project.as_one)) or project.may_start_ranks(
+        path, program=at is not None
+    ):
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
     return Confirmation(said, _LOWER[finding.severity], at, condition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddpdoctor.lint.imported_files import imported
+from ddpdoctor.lint.imported_files import ImportedFiles
 
 FILES = {
     "/p/train.py": "from nets import net\nimport tools.clock\n",
@@ -24,9 +24,9 @@ TEXTS = {path: text.encode() for path, text in FILES.items()}
 
 def test_what_is_imported_is_the_file_that_is_seen_from_there() -> None:
     reached = {"/p/train.py", "/p/nets/__init__.py", "/p/nets/net.py", "/p/nets/parts.py", "/p/tools/clock.py"}
-    assert imported("/p/train.py", TEXTS) == reached
+    assert ImportedFiles(TEXTS).of("/p/train.py") == reached
 
 
 @pytest.mark.parametrize("program", ["/p/gone.py", "/p/lost.py", "/p/asks.py", "/p/needs.py"])
 def test_where_it_cannot_be_told(program: str) -> None:
-    assert imported(program, TEXTS) is None
+    assert ImportedFiles(TEXTS).of(program) is None

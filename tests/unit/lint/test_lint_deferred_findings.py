@@ -372,6 +372,14 @@ if __name__ == "__main__":
         ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
         ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py", "start.py": "from train import main\nmp.spawn(main)\n"}, "error"),
+        (
+            {
+                "README.md": "python train.py",
+                "start.py": "from run import runs\nmp.spawn(runs)\n",
+                "run.py": "import train\n",
+            },
+            "error",
+        ),
         # what starts ranks, but other ones
         ({"README.md": "python train.py", "start.py": "from other import main\nmp.spawn(main)\n"}, "warning"),
         ({"README.md": "python train.py", "train.py": f"import helper\n{EPOCHS}", "helper.py": SPAWNS}, "error"),
