@@ -109,16 +109,23 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each command with the number of its first line, and with the programs that its variables hold."""
+    """Each command with the number of its first line; for each program that a variable in it may hold, with that."""
     number = 1
-    programs: dict[bytes, bytes] = dict(_HOLDS.findall(script))
-
-    def held(found: re.Match[bytes]) -> bytes:
-        return programs.get(found.group(1) or found.group(2), found.group())
-
+    programs: dict[bytes, list[bytes]] = {}
+    for name, program in _HOLDS.findall(script):
+        programs.setdefault(name, []).append(program)
     for command in re.split(rb"(?<!\\)\n", script.replace(b"\r\n", b"\n")):
-        yield number, _VARIABLE.sub(held, joined(command)) if programs else joined(command)
+        yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
+
+
+def _with_programs(command: bytes, programs: dict[bytes, list[bytes]]) -> Iterator[bytes]:
+    used = next((found for found in _VARIABLE.finditer(command) if found.group(found.lastindex or 0) in programs), None)
+    if used is None:
+        yield command
+        return
+    for program in programs[used.group(used.lastindex or 0)]:
+        yield command[: used.start()] + program + command[used.end() :]
 
 
 def is_for_torch_1(text: bytes) -> bool:

@@ -160,8 +160,8 @@ def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _spawning(facts: ModuleFacts) -> set[SourceSite]:
-    """Where ranks are spawned."""
-    return {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
+    """Where ranks are spawned, all at once or one by one."""
+    return {spawn.site for spawn in facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)}
 
 
 def by_launcher(facts: ModuleFacts) -> bool:

@@ -154,6 +154,8 @@ SPAWNING = {
     "torch_xla.launch": (0, 1),
     "ignite.distributed.spawn": (1, 2),
 }
+#: classes of a process, of which a program starts one for each rank
+PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 #: call a function with options from the command line as its arguments
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
 #: calls that are true on rank 0 only, on any object
