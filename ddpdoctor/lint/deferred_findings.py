@@ -203,6 +203,14 @@ class _Project:
         ]
 
     @cached_property
+    def runs_in_cluster(self) -> bool:
+        """Whether a manifest of the repository describes a job of several ranks, which a cluster starts."""
+        root = _root(self.top)
+        files = itertools.islice(_files(root, (".yaml", ".yml")), MOST_SCRIPTS) if root else ()
+        texts = (raw for path in files if (raw := read_file(path)) is not None and len(raw) <= LARGEST_SCRIPT)
+        return any(map(_MANIFEST.search, texts))
+
+    @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher, by program."""
         return self._started(self.scripts, launch_scripts.started_alone)
@@ -383,6 +391,8 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
         path, program=at is not None
     ):
         return None
+    if project.runs_in_cluster:
+        return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
     return Confirmation(said, _LOWER[finding.severity], at, condition)
 
@@ -519,6 +529,10 @@ def _nodes(project: _Project, finding: Finding) -> Confirmation | None:
     return Confirmation("the program is started on several nodes here", at=(at, line))
 
 
+#: a job of Kubernetes whose pods are ranks
+_MANIFEST = re.compile(
+    rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
+)
 #: what starts a program on several nodes, or is told to
 _ON_NODES = re.compile(
     rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"

@@ -27,8 +27,13 @@ _CONTINUED = re.compile(rb"\\\r?\n")
 _ENDS = re.compile(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
 _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
-#: a variable that holds a program, and its use
-_HOLDS = re.compile(rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?([\w./${}-]+\.py)[\"']?[ \t\r]*$", re.MULTILINE)
+#: a variable that holds a program or a launcher, and its use
+_HOLDS = re.compile(
+    rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
+    rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
+    rb"|[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    re.MULTILINE,
+)
 _VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
 _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
@@ -109,7 +114,8 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each command with the number of its first line; for each program that a variable in it may hold, with that."""
+    """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
+    that."""
     number = 1
     programs: dict[bytes, list[bytes]] = {}
     for name, program in _HOLDS.findall(script):
@@ -119,13 +125,21 @@ def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
         number += 1 + command.count(b"\n")
 
 
-def _with_programs(command: bytes, programs: dict[bytes, list[bytes]]) -> Iterator[bytes]:
-    used = next((found for found in _VARIABLE.finditer(command) if found.group(found.lastindex or 0) in programs), None)
+def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:
+    """The command with what its variables may hold in their places."""
+    used = next((found for found in _VARIABLE.finditer(command) if _name(found) in held), None)
     if used is None:
         yield command
         return
-    for program in programs[used.group(used.lastindex or 0)]:
-        yield command[: used.start()] + program + command[used.end() :]
+    name = _name(used)
+    others = {other: values for other, values in held.items() if other != name}
+    for value in held[name]:
+        yield from _with_programs(command[: used.start()] + value + command[used.end() :], others)
+
+
+def _name(variable: re.Match[bytes]) -> bytes:
+    found: bytes = variable.group(variable.lastindex or 0)
+    return found
 
 
 def is_for_torch_1(text: bytes) -> bool:

@@ -369,6 +369,8 @@ if __name__ == "__main__":
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py"}, "warning"),
         ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: PyTorchJob\n"}, "error"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: Job\n"}, "warning"),
         ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
         ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py", "start.py": "from train import main\nmp.spawn(main)\n"}, "error"),
