@@ -381,12 +381,12 @@ def _started_alone(project: _Project, finding: Finding) -> Confirmation | None:
     if finding.code not in _OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path = os.path.abspath(finding.file)  # noqa: PTH100 - as the scripts' paths
-    if path in project.launched:
+    # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
+    # the name as well and this one is started as one
+    launched = _named(project.launched, path) is not None
+    if path in project.launched or (launched and (path not in project.as_one or _is_only(project, path))):
         return None
-    at = project.as_one.get(path)
-    if at is None and _named(project.launched, path) is not None:
-        return None
-    at = at or _named(project.as_one, path)
+    at = _named(project.as_one, path)
     if (at is None and (project.launched or not project.as_one)) or project.may_start_ranks(
         path, program=at is not None
     ):
@@ -469,6 +469,12 @@ def _passes(command: bytes, options: set[bytes]) -> bool:
 
 def _is_named(program: str, path: str) -> bool:
     return program == path or (posixpath.basename(program) == posixpath.basename(path) and not is_file(program))
+
+
+def _is_only(project: _Project, path: str) -> bool:
+    """Whether no other file of the repository has this name."""
+    files = itertools.islice(_files(_root(project.top) or project.top), MOST_CALLERS)
+    return sum(posixpath.basename(file) == posixpath.basename(path) for file in files) <= 1
 
 
 def _one_process(project: _Project, finding: Finding) -> Confirmation | None:

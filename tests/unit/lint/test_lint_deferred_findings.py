@@ -372,6 +372,8 @@ if __name__ == "__main__":
         ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: PyTorchJob\n"}, "error"),
         ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: Job\n"}, "warning"),
         ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py", "docs/a.md": "torchrun nets/train.py"}, "error"),
+        ({"run.sh": "python train.py", "docs/a.md": "torchrun far/train.py", "other/train.py": "main()"}, "warning"),
         ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py", "start.py": "from train import main\nmp.spawn(main)\n"}, "error"),
         (
