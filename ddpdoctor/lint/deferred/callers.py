@@ -127,9 +127,8 @@ _STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "mai
 
 
 def _parsed(raw: bytes) -> tuple[ast.Module, _Above] | None:
-    decoded = source.decode(raw)
-    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
-    return (tree, parents(walk(tree))) if isinstance(tree, ast.Module) else None
+    tree = source.tree_of(raw)
+    return (tree, parents(walk(tree))) if tree is not None else None
 
 
 def _outwards(node: ast.AST, above: _Above) -> Iterator[ast.AST]:

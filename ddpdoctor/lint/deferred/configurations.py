@@ -1,4 +1,6 @@
-"""What the configurations of a repository say, as files and in its programs: what shards models, what is off. Pure."""
+"""What the configurations of a repository say, as files and in its programs: what shards models, what starts
+ranks, what is off. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,10 @@ _STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
 #: an object or variable that makes Accelerate shard a model, and what starts programs with its configuration
 _PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
 _ACCELERATE = re.compile(rb"accelerate[\"', \t]+launch|ACCELERATE_USE_|\bdistributed_type\b|accelerate\.commands")
+#: a job of Kubernetes whose pods are ranks
+_MANIFEST = re.compile(
+    rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
+)
 #: the values of what is off, as they are written
 _OFF: Mapping[bytes, bool | int | str | None] = {
     **dict.fromkeys((b"None", b"null", b"~")),
@@ -63,6 +69,11 @@ class Configurations:
         if self.programs is None or _in_any(_PLUGIN, self.programs.values()):
             return False
         return not _in_any(_ACCELERATE, (*self.scripts.values(), *self._texts))
+
+    @cached_property
+    def describe_a_job(self) -> bool:
+        """Whether a manifest describes a job of several ranks, which a cluster starts."""
+        return _in_any(_MANIFEST, self.files.values())
 
     def off_values(self, name: str) -> list[ast.expr]:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command

@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
     """The options that are read in these lines of a file, and those without which they do not run; not those that the
     program sets itself."""
-    module = _module(raw)
+    module = module_of(raw)
     if module is None:
         return []
     called = {call.func for call in module.of(ast.Call)}
@@ -57,18 +57,10 @@ def off_at(tree: ast.Module, line: int, values: Callable[[str], Sequence[ast.exp
         yield from _needed(values, test)
 
 
-def tree_of(raw: bytes) -> ast.Module | None:
-    """The syntax tree of a file, None if it has none."""
-    module = _module(raw)
-    return module.tree if module is not None else None
-
-
-def _module(raw: bytes) -> Module | None:
-    decoded = source.decode(raw)
-    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
-    if not isinstance(decoded, source.DecodedSource) or not isinstance(tree, ast.Module):
-        return None
-    return indexing.build("", "", decoded.text, tree)
+def module_of(raw: bytes) -> Module | None:
+    """The index of a file, None if it cannot be read."""
+    tree = source.tree_of(raw)
+    return indexing.build("", "", "", tree) if tree is not None else None
 
 
 def _asked(module: Module, dests: set[str]) -> Asked:

@@ -22,6 +22,13 @@ _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(
 #: a launcher that starts one process, unless it is started on several nodes
 _ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
+#: what starts a program on several nodes, or is told to
+_ON_NODES = re.compile(
+    rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
+    rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d",
+    re.MULTILINE,
+)
+_LOCAL_RANK = re.compile(rb"--local[-_]rank")
 #: how a line of a comment begins
 _COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 #: blanks, and perhaps a comment, behind the sign that a line goes on
@@ -31,6 +38,14 @@ _CONTINUED = re.compile(rb"\\\r?\n")
 _ENDS = re.compile(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
 _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
+#: a variable that holds a program or a launcher, and its use
+_HOLDS = re.compile(
+    rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
+    rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
+    rb"|[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    re.MULTILINE,
+)
+_VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
 _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: a version of torch before 2 that is not only the oldest one that will do
@@ -114,6 +129,17 @@ def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> 
             yield number, program
 
 
+def on_nodes(text: bytes) -> int | None:
+    """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
+    found = _ON_NODES.search(text)
+    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
+
+
+def passes_local_rank(text: bytes) -> bool:
+    """Whether a script gives a program its local rank as an option, or has a launcher that does."""
+    return _LOCAL_RANK.search(text) is not None or OLD_LAUNCHER.search(text) is not None
+
+
 def is_one_on_its_node(line: bytes) -> bool:
     """Whether a command with a launcher starts one process on each machine."""
     return _ONE_PROCESS.search(line) is not None
@@ -134,11 +160,32 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each command with the number of its first line."""
+    """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
+    that."""
     number = 1
+    programs: dict[bytes, list[bytes]] = {}
+    for name, program in _HOLDS.findall(script):
+        programs.setdefault(name, []).append(program)
     for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
-        yield number, joined(command)
+        yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
+
+
+def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:
+    """The command with what its variables may hold in their places."""
+    used = next((found for found in _VARIABLE.finditer(command) if _name(found) in held), None)
+    if used is None:
+        yield command
+        return
+    name = _name(used)
+    others = {other: values for other, values in held.items() if other != name}
+    for value in held[name]:
+        yield from _with_programs(command[: used.start()] + value + command[used.end() :], others)
+
+
+def _name(variable: re.Match[bytes]) -> bytes:
+    found: bytes = variable.group(variable.lastindex or 0)
+    return found
 
 
 def is_for_torch_1(text: bytes) -> bool:

@@ -62,7 +62,23 @@ class Launches:
 
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
-        return [command for program, command in self._commands if is_named(program, path)]
+        return [command for _, program, command in self._commands if is_named(program, path)]
+
+    def starting(self, path: str) -> list[str]:
+        """The scripts and texts that start a program."""
+        return list(dict.fromkeys(script for script, program, _ in self._commands if is_named(program, path)))
+
+    def on_nodes(self, path: str) -> tuple[str, int] | None:
+        """(script or text, line) that starts a program on several nodes; where nothing starts it, any program."""
+        found = (
+            (script, launch_scripts.on_nodes(self.scripts[script])) for script in self.starting(path) or self.scripts
+        )
+        return next(((script, line) for script, line in found if line is not None), None)
+
+    def pass_local_rank(self, path: str) -> bool:
+        """Whether a script that starts a program gives it the local rank as an option, or none starts it."""
+        scripts = self.starting(path)
+        return not scripts or any(launch_scripts.passes_local_rank(self.scripts[script]) for script in scripts)
 
     def shown_commands(self, path: str) -> list[bytes]:
         """Those, and the commands that the comments of the program show."""
@@ -77,9 +93,10 @@ class Launches:
         return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
 
     @cached_property
-    def _commands(self) -> list[tuple[str, bytes]]:
+    def _commands(self) -> list[tuple[str, str, bytes]]:
+        """(script or text, program, command) of each."""
         return [
-            (self._seen_from(script, name), command)
+            (script, self._seen_from(script, name), command)
             for script, raw in self.scripts.items()
             for name, command in launch_scripts.starting_commands(raw)
         ]

@@ -12,6 +12,7 @@ from functools import cached_property
 from ddpdoctor.lint.deferred.callers import Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries
@@ -35,10 +36,6 @@ MOST_SCRIPTS = 500
 LARGEST_SCRIPT = 500_000
 #: ends of the names of files that may hold settings
 _SETTINGS = (".yaml", ".yml", ".json", ".toml")
-#: a program, or something that it uses, may start the ranks itself
-STARTS_RANKS = re.compile(
-    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|\bmpi|hydra"
-)
 #: what writes weights to a file, by itself or for a framework
 _SAVES = re.compile(
     rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
@@ -74,10 +71,19 @@ class Repository:
         texts = self.texts or {}
         return Callers({path: text for path, text in texts.items() if not _is_apart(path[len(self.top) :])})
 
+    def may_start_ranks(self, path: str, *, program: bool) -> bool:
+        """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
+        starts, whether any file may. So it may where there are too many files to read."""
+        return self.texts is None or self._starters.may_start(path, program=program)
+
     @cached_property
-    def may_start_ranks(self) -> bool:
-        """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
-        return self.texts is None or any(map(STARTS_RANKS.search, self.texts.values()))
+    def _starters(self) -> RankStarters:
+        return RankStarters(self.texts or {}, self.launches.commands)
+
+    def is_only(self, path: str) -> bool:
+        """Whether no other file of the repository has the name of this one."""
+        files = itertools.islice(_files(self._root or self.top), MOST_CALLERS)
+        return sum(posixpath.basename(file) == posixpath.basename(path) for file in files) <= 1
 
     @cached_property
     def launches(self) -> Launches:

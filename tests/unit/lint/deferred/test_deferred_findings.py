@@ -330,30 +330,23 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
     assert finding.severity.value == severity
 
 
-@pytest.mark.parametrize(
-    ("files", "severity"),
-    [
-        ({}, "error"),
-        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
-        ({"README.md": "python train.py"}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
-        ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
-        ({"README.md": "python train.py", "start.py": "import torch\ntorch.multiprocessing.spawn(main)\n"}, "error"),
-        # nothing is ever started with a launcher, by whatever name a script starts it
-        ({"run.sh": "python other.py"}, "warning"),
-        ({"run.sh": "python other.py\ntorchrun another.py"}, "error"),
-    ],
-)
-def test_what_harms_several_ranks_where_texts_start_one_process(
-    files: dict[str, str], severity: str, repository: Repository
-) -> None:
-    repository({"train.py": EPOCHS, **files})
-    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
-    assert finding.severity.value == severity
-    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
+SPAWNS = """
+def start(args):
+    # spawn them
+    mp.spawn(main, nprocs=8)
+"""
+SPAWNS_IF = """
+def start(args):
+    if args.all:
+        mp.spawn(main, nprocs=8)
+"""
+OPTION = """
+import argparse
+import helper
 
-
+parser = argparse.ArgumentParser()
+parser.add_argument("--all", action="store_true")
+"""
 EPOCHS = """\
 import torch
 import torch.distributed as dist
@@ -369,6 +362,47 @@ if __name__ == "__main__":
         for batch in loader:
             model(batch.float().view(-1, 1)).sum().backward()
 """
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: PyTorchJob\n"}, "error"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: Job\n"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py", "docs/a.md": "torchrun nets/train.py"}, "error"),
+        ({"run.sh": "python train.py", "docs/a.md": "torchrun far/train.py", "other/train.py": "main()"}, "warning"),
+        ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py", "start.py": "from train import main\nmp.spawn(main)\n"}, "error"),
+        (
+            {
+                "README.md": "python train.py",
+                "start.py": "from run import runs\nmp.spawn(runs)\n",
+                "run.py": "import train\n",
+            },
+            "error",
+        ),
+        # what starts ranks, but other ones
+        ({"README.md": "python train.py", "start.py": "from other import main\nmp.spawn(main)\n"}, "warning"),
+        ({"README.md": "python train.py", "train.py": f"import helper\n{EPOCHS}", "helper.py": SPAWNS}, "error"),
+        ({"README.md": "python train.py", "train.py": OPTION + EPOCHS, "helper.py": SPAWNS_IF}, "warning"),
+        ({"README.md": "python train.py --all", "train.py": OPTION + EPOCHS, "helper.py": SPAWNS_IF}, "error"),
+        # nothing is ever started with a launcher, by whatever name a script starts it
+        ({"run.sh": "python other.py"}, "warning"),
+        ({"run.sh": "python other.py\ntorchrun another.py"}, "error"),
+    ],
+)
+def test_what_harms_several_ranks_where_texts_start_one_process(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": EPOCHS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
 
 
 @pytest.mark.parametrize(
@@ -648,3 +682,91 @@ def test_messages_of_a_torch_whose_backend_is_gone(start: str, severity: str, re
     repository({"send.py": send, "train.py": f"import torch.distributed as dist\n{start}"})
     (finding,) = engine.lint(["send.py"], Settings(frozenset({"DD120"}))).findings
     assert finding.severity.value == severity
+
+
+TO_NODES = """
+import os
+
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loader(data):
+    rank = {rank}
+    sampler = DistributedSampler(data, dist.get_world_size(), rank)
+    return DataLoader(data, sampler=sampler)
+"""
+READ = TO_NODES.format(rank='int(os.environ["LOCAL_RANK"])')
+
+
+@pytest.mark.parametrize(
+    ("scripts", "severity"),
+    [
+        ({}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 --nnodes 1 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 --nnodes 2 train.py"}, "warning"),
+        ({"run.sh": "torchrun --nnodes=$N train.py"}, "warning"),
+        ({"job.sbatch": "#SBATCH --nodes=4\nsrun python train.py"}, "warning"),
+        ({"job.sbatch": "#SBATCH --nodes=1\nsrun python train.py"}, "hint"),
+        # of another program; where none starts this one, it is the repository's custom
+        ({"run.sh": "torchrun train.py", "other.sh": "torchrun --nnodes 2 other.py"}, "hint"),
+        ({"other.sh": "torchrun --nnodes 2 other.py"}, "warning"),
+    ],
+)
+def test_a_local_rank_for_the_global_one_matters_where_there_are_several_nodes(
+    scripts: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": READ, **scripts})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if this is ever started on two nodes, ") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("srun python train.py", "hint"),
+        ("srun python train.py --local_rank 0", "warning"),
+        ("python -m torch.distributed.launch train.py", "warning"),
+    ],
+)
+def test_a_local_rank_that_is_an_option_which_nothing_passes(
+    command: str, severity: str, repository: Repository
+) -> None:
+    """Both launchers are named in the program; how it is started says which of them passes the option."""
+    options = 'import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument("--local_rank", type=int)\n'
+    told = "# torch.distributed.launch, or Slurm\nargs = parser.parse_args()\n"
+    program = options + told + TO_NODES.format(rank="args.local_rank")
+    repository({"train.py": program, "job.sh": f"#SBATCH --nodes=2\n{command}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("model = DistributedDataParallel(model)", True),
+        ("model = model.module if isinstance(model, DistributedDataParallel) else model", False),
+    ],
+)
+def test_who_asks_whether_a_network_is_in_ddp_has_no_ranks(body: str, found: bool, repository: Repository) -> None:
+    program = f"""
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def keep(model):
+    torch.save(model, "last.pt")
+
+
+def fit(model):
+    {body}
+    for _ in range(10):
+        model(1).backward()
+        keep(model)
+"""
+    started = "from fit import fit\n\n\ndef main(distributed):\n    fit(net(distributed))\n\n\nmain(True)\n"
+    repository({"fit.py": program, "start.py": started})
+    report = engine.lint(["."], Settings(frozenset({"DD171"})))
+    assert bool(report.findings) is found

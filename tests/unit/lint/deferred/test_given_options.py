@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.program import source
 
 #: with the option that the test is about, and the condition under which the last line runs
 PROGRAM = """\
@@ -103,7 +104,7 @@ def test_an_option_that_the_program_sets_itself_is_not_left_to_a_command() -> No
     ],
 )
 def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values: list[object], off: bool) -> None:
-    tree = given_options.tree_of(f"if {condition}:\n    convert()\n".encode())
+    tree = source.tree_of(f"if {condition}:\n    convert()\n".encode())
     known: dict[str, list[ast.expr]] = {"sync_bn": [ast.parse(repr(value), mode="eval").body for value in values]}
     assert tree is not None
     assert list(given_options.off_at(tree, 2, lambda name: known.get(name, []))) == (["sync_bn"] if off else [])
