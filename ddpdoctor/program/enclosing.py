@@ -197,6 +197,12 @@ def conditions_around(tree: ast.AST, line: int) -> list[ast.expr]:
     return [n.test for n in around if n.body[0].lineno <= line <= (n.body[-1].end_lineno or line)]
 
 
+def choices_at(tree: ast.AST, line: int) -> list[ast.expr]:
+    """The conditions on which depends whether a line runs, or what on it: of the `if`s and conditional expressions that
+    it is in, on whichever side."""
+    return [node.test for node in nodes_around(tree, line) if isinstance(node, (ast.If, ast.IfExp))]
+
+
 def statements_around(tree: ast.AST, line: int) -> list[ast.stmt]:
     """The statements that a line is in, outermost first."""
     found: list[ast.stmt] = []

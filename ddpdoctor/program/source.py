@@ -63,6 +63,13 @@ def parse(text: str) -> ast.Module | Unreadable:
     return again if isinstance(again, ast.Module) else parsed
 
 
+def tree_of(raw: bytes) -> ast.Module | None:
+    """The syntax tree of a file; None if it cannot be read."""
+    decoded = decode(raw)
+    tree = parse(decoded.text) if isinstance(decoded, DecodedSource) else decoded
+    return tree if isinstance(tree, ast.Module) else None
+
+
 def _parsed(text: str) -> ast.Module | Unreadable:
     try:
         with warnings.catch_warnings():

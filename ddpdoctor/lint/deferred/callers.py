@@ -59,6 +59,17 @@ class Callers:
         function = _around(tree[0], line) if tree is not None else None
         return tree is not None and function is not None and self._reached(path, function, tree[1], set())
 
+    def function_around(self, path: str, line: int) -> str:
+        """The name of the function around a line; "" if there is none, or something else may call it: a decorator, a
+        base class, or Python."""
+        tree = self._tree(path)
+        function = _around(tree[0], line) if tree is not None else None
+        if tree is None or function is None or function.decorator_list or function.name.startswith("_"):
+            return ""
+        owner = tree[1].get(function)
+        inherits = isinstance(owner, ast.ClassDef) and bool(owner.bases)
+        return "" if inherits else function.name
+
     def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
         name, depth = _called_as(function, above), len(seen)
         self._left -= 1
@@ -116,9 +127,8 @@ _STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "mai
 
 
 def _parsed(raw: bytes) -> tuple[ast.Module, _Above] | None:
-    decoded = source.decode(raw)
-    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
-    return (tree, parents(walk(tree))) if isinstance(tree, ast.Module) else None
+    tree = source.tree_of(raw)
+    return (tree, parents(walk(tree))) if tree is not None else None
 
 
 def _outwards(node: ast.AST, above: _Above) -> Iterator[ast.AST]:

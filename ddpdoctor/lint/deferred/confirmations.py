@@ -7,21 +7,25 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.lint.deferred import given_options, rank_starters
+from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, says_launched
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import choices_at
+from ddpdoctor.program.text import text_of
 
 #: something sets a sampler's epoch: the program, or a framework
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
 #: something makes a seed out of another one, perhaps with the rank
 _SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
-#: something makes this program one of several ranks
+#: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
 _SEVERAL = re.compile(
-    rb"init_process_group|DistributedDataParallel|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+    rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
 )
 #: a program may have to do with several ranks
 _OF_A_JOB = re.compile(
@@ -70,10 +74,15 @@ def _epochs(repository: Repository, finding: Finding) -> Confirmation | None:
 
 def _more_epochs(repository: Repository, finding: Finding) -> Confirmation | None:
     flag = _FLAG.search(finding.condition)
-    more = re.compile(rb"--" + re.escape(flag.group(1).encode()) + rb"[= ]+(?!1(?!\d))\S") if flag is not None else None
-    if more is None or not any(more.search(command) for command in repository.launches.commands(_path(finding))):
+    name = re.sub(rb"[-_]", b"[-_]", flag.group(1).encode()) if flag is not None else b""
+    commands = repository.launches.shown_commands(_path(finding)) if name else []
+    if not commands:
         return None
-    return Confirmation("it is started with more than one epoch", Severity.ERROR)
+    more = re.compile(rb"--" + name + rb"[= ]+(?!1(?!\d))\S")
+    if any(map(more.search, commands)):
+        return Confirmation("it is started with more than one epoch", Severity.ERROR)
+    said = "no script or text that starts it passes more than one epoch"
+    return Confirmation(said, Severity.HINT, condition=finding.condition)
 
 
 #: an option in the condition of a finding
@@ -124,8 +133,10 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
     return is_program or not launches.launched
 
 
-#: what does harm only where a program runs as several ranks, and not by a hang
-OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD171", "DD173"})
+#: what does harm only where a program runs as several ranks, and is no proof of a hang
+OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173"})
+#: what does harm only where a sampler for several ranks is made
+_WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 
 
@@ -134,16 +145,30 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if finding.code not in OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
         return None
     path, launches = _path(finding), repository.launches
-    if path in launches.launched or repository.may_start_ranks:
+    # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
+    # the name as well and this one is started as one
+    launched = place_of(launches.launched, path) is not None
+    if path in launches.launched or (launched and (path not in launches.as_one or repository.is_only(path))):
         return None
-    at = launches.as_one.get(path)
-    if at is None and place_of(launches.launched, path) is not None:
-        return None
-    at = at or place_of(launches.as_one, path)
+    at = place_of(launches.as_one, path)
     if at is None and (launches.launched or not launches.as_one):
         return None
+    if says_launched(read_file(path) or b"") or repository.configurations.describe_a_job:
+        return None
+    if repository.may_start_ranks(path, program=at is not None):
+        return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
-    return Confirmation(said, _LOWER[finding.severity], at, condition)
+    given = _LOWER[finding.severity]
+    by_launcher = place_of(launches.as_one_by_launcher, path) is not None
+    if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
+        given = Severity.HINT  # where nothing tells of ranks, another sampler is made
+    return Confirmation(said, given, at, condition)
+
+
+def _is_chosen(path: str, line: int) -> bool:
+    """Whether a line is under a condition, other than that the file is the program."""
+    tree = source.tree_of(read_file(path) or b"")
+    return tree is not None and any("__main__" not in text_of(test) for test in choices_at(tree, line))
 
 
 def _older_torch(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -164,9 +189,24 @@ def _by_tcp(repository: Repository, _: Finding) -> Confirmation | None:
     return None
 
 
+def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
+    """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
+    what is loaded is an option that nobody passes."""
+    path = _path(finding)
+    text = read_file(path) or b""
+    if repository.saves_nothing or (b".backward(" in text and repository.saves_nothing_here):
+        return Confirmation("nothing in the project saves such a file", Severity.HINT)
+    if repository.is_unused(path, finding.line):
+        return Confirmation("nothing in the project calls this function", Severity.HINT)
+    commands = [*repository.launches.shown_commands(path), *repository.launches.lines_with(path)]
+    if commands and not rank_starters.starts(text) and all(map(is_one_on_its_node, commands)):
+        return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
+    return _option(repository, finding)
+
+
 def _option(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether what is loaded is an option of the program that no script or text which starts it passes, or is loaded
-    only with one that is off by default."""
+    only with one that is off by default, or with a setting that is off."""
     path = _path(finding)
     commands = repository.launches.commands(path)
     raw = read_file(path) if commands else None
@@ -174,7 +214,15 @@ def _option(repository: Repository, finding: Finding) -> Confirmation | None:
         if not any(given_options.gives(command, names) for command in commands):
             options = ", ".join(f"--{dest}" for dest in dests)
             return Confirmation(f"no script or text that starts it passes {options}", Severity.HINT)
-    return None
+    return _switched_off(repository, finding)
+
+
+def _switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is under a setting that is off in every file of the project that sets it."""
+    tree = source.tree_of(read_file(_path(finding)) or b"")
+    off = given_options.off_at(tree, finding.line, repository.configurations.off_values) if tree is not None else ()
+    name = next(iter(off), "")
+    return Confirmation(f"every file that sets {name} has it off", Severity.HINT) if name else None
 
 
 def _one_process(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -197,10 +245,42 @@ def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 
+def _nodes(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the program is started on several nodes, as its scripts say, or those of the repository where none starts
+    it; and with its local rank, if that is an option."""
+    path, launches = _path(finding), repository.launches
+    at = launches.on_nodes(path)
+    if at is None or (_needs_local_rank(path) and not launches.pass_local_rank(path)):
+        return None
+    return Confirmation("the program is started on several nodes here", at=at)
+
+
+#: the local rank from the environment
+_READ = re.compile(rb"(?:get|getenv)\(\s*[\"']LOCAL_RANK|environ\[[\"']LOCAL_RANK[\"']\](?!\s*=[^=])")
+
+
+def _needs_local_rank(path: str) -> bool:
+    """Whether a program has its local rank as an option only."""
+    text = read_file(path) or b""
+    module = given_options.module_of(text) if _READ.search(text) is None else None
+    return module is not None and "local_rank" in module.options
+
+
+_OLD_LIGHTNING = Confirmation(
+    "a text of the repository asks for Lightning 1", Severity.HINT, condition="where Lightning is 2.0 or newer, "
+)
+
+
 def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3."""
-    text = read_file(_path(finding)) or b""
-    stages = repository.zero_stages
+    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3; of what only Lightning 2
+    does, whether the repository is for an older one."""
+    if finding.condition:
+        return _OLD_LIGHTNING if repository.launches.are_for_lightning_1 else None
+    path, configurations = _path(finding), repository.configurations
+    text = read_file(path) or b""
+    if b"Accelerator(" in text and b"Trainer(" not in text and configurations.tell_accelerate_nothing:
+        return Confirmation("nothing tells Accelerate to shard the model", Severity.HINT)
+    stages = configurations.zero_stages(path, text)
     if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
         return None
     said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
@@ -216,8 +296,10 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD125": _callers,
     "DD127": _older_torch,
     "DD131": _seeds,
+    "DD144": _nodes,
     "DD146": _launcher,
+    "DD165": _switched_off,
     "DD171": _callers,
-    "DD173": _option,
+    "DD173": _loaded,
     "DD175": _unsharded,
 }

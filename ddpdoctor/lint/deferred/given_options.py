@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
@@ -29,23 +29,38 @@ class Asked(NamedTuple):
 
 
 def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
-    """The options that are read in these lines of a file, and those without which they do not run."""
-    decoded = source.decode(raw)
-    tree = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
-    if not isinstance(decoded, source.DecodedSource) or not isinstance(tree, ast.Module):
+    """The options that are read in these lines of a file, and those without which they do not run; not those that the
+    program sets itself."""
+    module = module_of(raw)
+    if module is None:
         return []
-    module = indexing.build("", "", decoded.text, tree)
     called = {call.func for call in module.of(ast.Call)}
     lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
-    read = set(filter(None, map(_read, lines)))
-    needed = ({dest} for dest in needed_at(tree, first, module.options))
+    read = set(filter(None, map(_read, lines))) - module.given
+    needed = ({dest} for dest in needed_at(module.tree, first, given_in(module)))
     return [_asked(module, dests) for dests in (read, *needed) if dests]
+
+
+def given_in(module: Module) -> _Options:
+    """The options that a file declares and leaves to who gives them: it does not set them itself."""
+    return {dest: declared for dest, declared in module.options.items() if dest not in module.given}
 
 
 def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
     """Of the options of a program, those without each of which a line does not run."""
+    return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])
+
+
+def off_at(tree: ast.Module, line: int, values: Callable[[str], Sequence[ast.expr | None]]) -> Iterator[str]:
+    """The settings with none of whose values a line runs, by what these are for a name: none if that is unknown."""
     for test in conditions_around(tree, line):
-        yield from _needed(options, test)
+        yield from _needed(values, test)
+
+
+def module_of(raw: bytes) -> Module | None:
+    """The index of a file, None if it cannot be read."""
+    tree = source.tree_of(raw)
+    return indexing.build("", "", "", tree) if tree is not None else None
 
 
 def _asked(module: Module, dests: set[str]) -> Asked:
@@ -70,28 +85,28 @@ _NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
 _COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 
 
-def _needed(options: _Options, test: ast.expr) -> Iterator[str]:
-    """The options without each of which a condition does not hold."""
+def _needed(values: Callable[[str], Sequence[ast.expr | None]], test: ast.expr) -> Iterator[str]:
+    """The settings with none of whose values a condition holds."""
     for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
         asked = part.left if isinstance(part, ast.Compare) else part
         if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
             asked = asked.args[0]
         dest = _read(asked)
-        declared = options.get(dest, ())
-        if declared and all(_is_false(part, option.default) for option in declared):
+        known = values(dest) if dest else ()
+        if known and all(_is_false(part, value) for value in known):
             yield dest
 
 
-def _is_false(test: ast.expr, default: ast.expr | None) -> bool:
-    """Whether a condition on an option does not hold where the option is what it is by default."""
-    if not isinstance(default, ast.Constant):
+def _is_false(test: ast.expr, value: ast.expr | None) -> bool:
+    """Whether a condition on a setting does not hold where it has this value."""
+    if not isinstance(value, ast.Constant):
         return False
     if not isinstance(test, ast.Compare):
-        return not default.value
+        return not value.value
     other = test.comparators[0]
     if len(test.ops) > 1 or not isinstance(other, ast.Constant):
         return False
     if isinstance(test.ops[0], ast.Gt):
-        return not default.value and other.value == 0
+        return not value.value and other.value == 0
     compare = _COMPARISONS.get(type(test.ops[0]))
-    return compare is not None and not compare(default.value, other.value)
+    return compare is not None and not compare(value.value, other.value)

@@ -22,11 +22,30 @@ _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(
 #: a launcher that starts one process, unless it is started on several nodes
 _ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
+#: what starts a program on several nodes, or is told to
+_ON_NODES = re.compile(
+    rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
+    rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d",
+    re.MULTILINE,
+)
+_LOCAL_RANK = re.compile(rb"--local[-_]rank")
+#: how a line of a comment begins
+_COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
+#: blanks, and perhaps a comment, behind the sign that a line goes on
+_TRAILING = re.compile(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
 _CONTINUED = re.compile(rb"\\\r?\n")
 #: a command ends here
 _ENDS = re.compile(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
 _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
+#: a variable that holds a program or a launcher, and its use
+_HOLDS = re.compile(
+    rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
+    rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
+    rb"|[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    re.MULTILINE,
+)
+_VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
 _PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: a version of torch before 2 that is not only the oldest one that will do
@@ -36,6 +55,7 @@ _TORCH_1 = re.compile(
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
+_LIGHTNING_1 = re.compile(rb"\blightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
 #: any version of torch that is asked for or was used
 _TORCH = re.compile(rb"\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)\d+\.\d+", re.IGNORECASE)
 
@@ -75,6 +95,11 @@ def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
     yield from _started(text, LAUNCHED, one=True)
 
 
+def lines(script: bytes) -> Iterator[bytes]:
+    """The lines of a script that are no comments, put together where they go on."""
+    return (line for _, line in _commands(script) if not line.lstrip().startswith(b"#"))
+
+
 def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
     """(program, command) of each command that starts a program, with a launcher or without."""
     for _, line in _commands(text):
@@ -83,12 +108,41 @@ def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
             yield program, line
 
 
+def commented_commands(program: bytes) -> Iterator[tuple[str, bytes]]:
+    """(program, command) of each command in the comments and texts inside a program, which say how it is started."""
+    if LAUNCHED.search(program) or b"python" in program:
+        yield from starting_commands(_COMMENT.sub(b"", program))
+
+
+def says_launched(program: bytes) -> bool:
+    """Whether comments and texts inside a program show a launcher that starts several of it."""
+    return LAUNCHED.search(program) is not None and any(
+        LAUNCHED.search(command) and not _is_one(command) for _, command in commented_commands(program)
+    )
+
+
 def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> Iterator[tuple[int, str]]:
     """`one`: only of commands that start one process, or only of others."""
     for number, line in _commands(text):
         program = _program(line, by)
         if program and (one is None or one is _is_one(line)):
             yield number, program
+
+
+def on_nodes(text: bytes) -> int | None:
+    """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
+    found = _ON_NODES.search(text)
+    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
+
+
+def passes_local_rank(text: bytes) -> bool:
+    """Whether a script gives a program its local rank as an option, or has a launcher that does."""
+    return _LOCAL_RANK.search(text) is not None or OLD_LAUNCHER.search(text) is not None
+
+
+def is_one_on_its_node(line: bytes) -> bool:
+    """Whether a command with a launcher starts one process on each machine."""
+    return _ONE_PROCESS.search(line) is not None
 
 
 def _is_one(line: bytes) -> bool:
@@ -106,16 +160,42 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each command with the number of its first line."""
+    """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
+    that."""
     number = 1
-    for command in re.split(rb"(?<!\\)\n", script.replace(b"\r\n", b"\n")):
-        yield number, joined(command)
+    programs: dict[bytes, list[bytes]] = {}
+    for name, program in _HOLDS.findall(script):
+        programs.setdefault(name, []).append(program)
+    for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
+        yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
+
+
+def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:
+    """The command with what its variables may hold in their places."""
+    used = next((found for found in _VARIABLE.finditer(command) if _name(found) in held), None)
+    if used is None:
+        yield command
+        return
+    name = _name(used)
+    others = {other: values for other, values in held.items() if other != name}
+    for value in held[name]:
+        yield from _with_programs(command[: used.start()] + value + command[used.end() :], others)
+
+
+def _name(variable: re.Match[bytes]) -> bytes:
+    found: bytes = variable.group(variable.lastindex or 0)
+    return found
 
 
 def is_for_torch_1(text: bytes) -> bool:
     """Whether a text asks for a torch before 2, which passes the option with an underscore."""
     return _TORCH_1.search(text) is not None
+
+
+def is_for_lightning_1(text: bytes) -> bool:
+    """Whether a text asks for a Lightning before 2."""
+    return _LIGHTNING_1.search(text) is not None
 
 
 def names_torch(text: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Where the scripts and texts of a repository start each of its programs, and for which torch. Impure: asks for files.
+"""Where the scripts and texts of a repository start each of its programs, and for which torch. Impure: reads files.
 
 Each answer is by program: (script or text, line) that starts it.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from ddpdoctor.lint.deferred import launch_scripts
-from ddpdoctor.lint.files import is_file
+from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
 
 #: ends of the names of files that are commands alone
@@ -53,16 +53,50 @@ class Launches:
     @cached_property
     def as_one(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it as one process, without a launcher or by one."""
-        return {**self._started(self.scripts, launch_scripts.started_as_one), **self.alone}
+        return {**self.as_one_by_launcher, **self.alone}
+
+    @cached_property
+    def as_one_by_launcher(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it as one process by a launcher."""
+        return self._started(self.scripts, launch_scripts.started_as_one)
 
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
-        return [command for program, command in self._commands if is_named(program, path)]
+        return [command for _, program, command in self._commands if is_named(program, path)]
+
+    def starting(self, path: str) -> list[str]:
+        """The scripts and texts that start a program."""
+        return list(dict.fromkeys(script for script, program, _ in self._commands if is_named(program, path)))
+
+    def on_nodes(self, path: str) -> tuple[str, int] | None:
+        """(script or text, line) that starts a program on several nodes; where nothing starts it, any program."""
+        found = (
+            (script, launch_scripts.on_nodes(self.scripts[script])) for script in self.starting(path) or self.scripts
+        )
+        return next(((script, line) for script, line in found if line is not None), None)
+
+    def pass_local_rank(self, path: str) -> bool:
+        """Whether a script that starts a program gives it the local rank as an option, or none starts it."""
+        scripts = self.starting(path)
+        return not scripts or any(launch_scripts.passes_local_rank(self.scripts[script]) for script in scripts)
+
+    def shown_commands(self, path: str) -> list[bytes]:
+        """Those, and the commands that the comments of the program show."""
+        own = launch_scripts.commented_commands(read_file(path) or b"")
+        shown = [command for name, command in own if is_named(f"{posixpath.dirname(path)}/{name}", path)]
+        return [*self.commands(path), *shown]
+
+    def lines_with(self, path: str) -> list[bytes]:
+        """The lines of shell scripts that name a program, by whatever they start it."""
+        named = re.compile(rb"(?<![\w-])" + re.escape(posixpath.basename(path).encode()) + rb"\b")
+        scripts = (raw for script, raw in self.scripts.items() if script.endswith(COMMANDS))
+        return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
 
     @cached_property
-    def _commands(self) -> list[tuple[str, bytes]]:
+    def _commands(self) -> list[tuple[str, str, bytes]]:
+        """(script or text, program, command) of each."""
         return [
-            (self._seen_from(script, name), command)
+            (script, self._seen_from(script, name), command)
             for script, raw in self.scripts.items()
             for name, command in launch_scripts.starting_commands(raw)
         ]
@@ -101,6 +135,11 @@ class Launches:
         if any(path.startswith(f"{folder}/") for folder in self._for_torch):
             return any(path.startswith(f"{folder}/") for folder in self._for_torch_1)
         return bool(self._for_torch_1)
+
+    @cached_property
+    def are_for_lightning_1(self) -> bool:
+        """Whether a text of the repository asks for a Lightning before 2."""
+        return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
 
 
 def place_of(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, int] | None:

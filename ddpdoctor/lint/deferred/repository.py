@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from ddpdoctor.lint.deferred.callers import Callers
+from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries
@@ -32,12 +34,13 @@ _SCRIPTS = (
 MOST_SCRIPTS = 500
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
-#: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
-_ZERO = b"zero_optimization"
-_STAGE = re.compile(rb"[\"']stage[\"']\s*:\s*[\"']?(\w+)")
-#: a program, or something that it uses, may start the ranks itself
-_STARTS_RANKS = re.compile(
-    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod|\bray\b|\bmpi|hydra"
+#: ends of the names of files that may hold settings
+_SETTINGS = (".yaml", ".yml", ".json", ".toml")
+#: what writes weights to a file, by itself or for a framework
+_SAVES = re.compile(
+    rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
+    rb"|Saver\b|Checkpoint|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
+    re.MULTILINE,
 )
 #: folders of files that no training run uses
 _APART = frozenset({"test", "tests", "doc", "docs"})
@@ -68,10 +71,19 @@ class Repository:
         texts = self.texts or {}
         return Callers({path: text for path, text in texts.items() if not _is_apart(path[len(self.top) :])})
 
+    def may_start_ranks(self, path: str, *, program: bool) -> bool:
+        """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
+        starts, whether any file may. So it may where there are too many files to read."""
+        return self.texts is None or self._starters.may_start(path, program=program)
+
     @cached_property
-    def may_start_ranks(self) -> bool:
-        """Whether a program of the project may start ranks itself; so it may where there are too many to read."""
-        return self.texts is None or any(map(_STARTS_RANKS.search, self.texts.values()))
+    def _starters(self) -> RankStarters:
+        return RankStarters(self.texts or {}, self.launches.commands)
+
+    def is_only(self, path: str) -> bool:
+        """Whether no other file of the repository has the name of this one."""
+        files = itertools.islice(_files(self._root or self.top), MOST_CALLERS)
+        return sum(posixpath.basename(file) == posixpath.basename(path) for file in files) <= 1
 
     @cached_property
     def launches(self) -> Launches:
@@ -79,10 +91,30 @@ class Repository:
         return Launches(self._read(_SCRIPTS), self._root)
 
     @cached_property
-    def zero_stages(self) -> frozenset[bytes]:
-        """The stages of DeepSpeed's ZeRO that configurations of the repository name, as files or in its programs."""
-        texts = [*self._read((".json",)).values(), *(text for text in (self.texts or {}).values() if b"stage" in text)]
-        return frozenset(stage for text in texts if _ZERO in text for stage in _STAGE.findall(text))
+    def configurations(self) -> Configurations:
+        """What the files of the whole repository configure, and the programs of the project."""
+        return Configurations(self._read(_SETTINGS), self.texts, self.launches.scripts)
+
+    @cached_property
+    def saves_nothing(self) -> bool:
+        """Whether no program of the whole repository, which is at hand and can be read, saves weights."""
+        paths = list(itertools.islice(_files(self._root), MOST_CALLERS + 1)) if self._root else []
+        read = map(read_file, paths)
+        return 0 < len(paths) <= MOST_CALLERS and not any(raw is None or _SAVES.search(raw) for raw in read)
+
+    @cached_property
+    def saves_nothing_here(self) -> bool:
+        """The same of the project's own folder: what trains there would save there what it goes on from."""
+        texts = (self.texts or {}).values() if self._root else ()
+        return bool(texts) and not any(map(_SAVES.search, texts))
+
+    def is_unused(self, path: str, line: int) -> bool:
+        """Whether the function around a line is named nowhere else in the project, which has programs to name it."""
+        texts = self.all_texts
+        if texts is None or not any(b"__main__" in text for text in texts):
+            return False
+        name = self.callers.function_around(path, line)
+        return bool(name) and not any(_names(text, name.encode()) for text in (*texts, *self.launches.scripts.values()))
 
     def _read(self, endings: tuple[str, ...]) -> dict[str, bytes]:
         """The repository's files with these endings by path, those of a size that people write."""
@@ -95,7 +127,7 @@ class Repository:
         """The folder of the repository that the project is in, "" if there is none."""
         folder = self.top
         for _ in range(CLIMBED):
-            if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as the folders that are climbed out of
+            if _is_root(folder):
                 return folder
             folder = posixpath.dirname(folder)
         return ""
@@ -105,9 +137,28 @@ def top_of(path: str) -> str:
     """The folder of a file's project: the one that contains the outermost package, or the file itself."""
     folder = posixpath.dirname(path)
     top = folder
-    while is_file(f"{top}/__init__.py"):
+    # the folder around a repository is no part of it, even if the repository is a package
+    while is_file(f"{top}/__init__.py") and not _is_root(top):
         folder, top = top, posixpath.dirname(top)
+    if _is_root(top):
+        return top
     return folder if posixpath.basename(top) in _AROUND else top
+
+
+def _is_root(folder: str) -> bool:
+    """Whether it is the folder of a repository."""
+    return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
+
+
+def _names(text: bytes, name: bytes) -> bool:
+    """Whether a text names a function other than where it is defined, and not that of a module it imports."""
+    for found in re.finditer(rb"(?:\bdef\s+|\b(\w+)\.)?\b" + re.escape(name) + rb"\b", text):
+        owner = found.group(1)
+        if owner is None and found.group().startswith(b"def"):
+            continue
+        if owner is None or not re.search(rb"\b(?:import|as)\s+" + re.escape(owner) + rb"\b", text):
+            return True
+    return False
 
 
 def _is_apart(path: str) -> bool:

@@ -24,6 +24,8 @@ from ddpdoctor.program.text import shown
 
 #: operations that two ranks run, and the others do not
 _OF_TWO = frozenset({"send", "recv", "isend", "irecv"})
+#: operations of jobs in which each program has a part of its own
+_OF_PARTS = frozenset({"init_rpc", "rpc.shutdown"})
 #: most operations of one function that are looked at
 _MOST = 5_000
 
@@ -98,7 +100,7 @@ def _joined(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     """A collective that all ranks run, in a function on the way to the call."""
     sides = {guard.site: guard.side for guard in call.context.guards}
     for op, _, under in _operations(facts, call.context.calls[0]):
-        if op.op in _OF_TWO or any(len(branch.truth) > 1 for branch, _ in under):
+        if op.op in _OF_TWO or op.op in _OF_PARTS or any(len(branch.truth) > 1 for branch, _ in under):
             continue
         if all(sides.get(branch.site, side) is side for branch, side in under):
             return Witness(op.site, f"all ranks come here, they run {op.op} in the same function")

@@ -11,7 +11,7 @@ from ddpdoctor.lint.facts import all_ranks, blocks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
 from ddpdoctor.model.finding import RelatedRole, Severity
@@ -90,7 +90,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
-    if any(_decorated(m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+    if any(_may_be_left_out(module, context.calls) for module in (facts.module, *facts.analysis.reached.values())):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -155,10 +155,12 @@ def _used_in_turn(module: Module) -> frozenset[str]:
 
 def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
+    if _asks_for_one_process(guard.text, side=guard.side):
+        return False
     read = guard.value.taint in (Taint.GIVEN, Taint.FILES)
     if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
         # a setting that is named after a rank is set by each process for itself
-        return not (read and heuristics.NAMES_RANK.found_in(guard.text))
+        return not (read and (heuristics.NAMES_RANK.found_in(guard.text) or _on_stored_rank(facts, guard)))
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     tree = expression_of(guard.text)
@@ -167,10 +169,74 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     return all(_same_everywhere(facts, n.func) for n in walk(tree) if isinstance(n, ast.Call))
 
 
-def left_to_the_first(call: CallEvent) -> bool:
+@lru_cache(maxsize=256)
+def _asks_for_one_process(text: str, *, side: bool) -> bool:
+    """Whether it has this outcome only for a network in `DataParallel`, with which one process trains on several
+    devices."""
+    test = expression_of(text) if "DataParallel" in text else None
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, side = test.operand, not side
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    calls = [part for part in parts if isinstance(part, ast.Call) and len(part.args) > 1]
+    return side and any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
+
+
+def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:
+    """Whether the condition says that an attribute is 0 which holds a rank under another name:
+    `self.gpu = config["local_rank"]`, `if self.gpu == 0`."""
+    tree = expression_of(guard.text)
+    compared = (n for n in (walk(tree) if tree is not None else ()) if isinstance(n, ast.Compare) and len(n.ops) == 1)
+    pairs = ((n.left, n.comparators[0]) for n in compared if isinstance(n.ops[0], (ast.Eq, ast.NotEq)))
+    kept = (a.attr for a, b in pairs if isinstance(a, ast.Attribute) and isinstance(b, ast.Constant) and b.value == 0)
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any(name in _ranks(module) for name in kept for module in modules)
+
+
+@lru_cache(maxsize=256)
+def _ranks(module: Module) -> frozenset[str]:
+    """The attributes that are assigned what is called a rank elsewhere."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript))
+        and heuristics.NAMES_RANK.found_in(text_of(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
+
+
+def left_to_the_first(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether a condition on the way says that a rank is 0, though its value cannot be seen: it is put together from
-    options, say."""
-    return any(_says_first(guard.text, side=guard.side) for guard in call.context.guards)
+    options, say, or kept in an attribute."""
+    if any(_says_first(guard.text, side=guard.side) for guard in call.context.guards):
+        return True
+    return any(_keeps_first(facts, site) for site in (*call.context.chain, call.site))
+
+
+def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether a place is in the body of an `if` of an attribute that was assigned, somewhere, whether a rank is 0: what
+    the attribute is after the branches that assign it may not be known."""
+    module = blocks.module_of(facts, site)
+    names = {name for one in (facts.module, *facts.analysis.reached.values()) for name in _firsts(one)}
+    return module is not None and any(
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Attribute)
+        and node.test.attr in names
+        and node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
+        for node in blocks.around(module, site)
+    )
+
+
+@lru_cache(maxsize=256)
+def _firsts(module: Module) -> frozenset[str]:
+    """The attributes that are assigned whether a rank is 0."""
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if _is_first(node.value.test if isinstance(node.value, ast.IfExp) else node.value, side=True)
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    )
 
 
 @lru_cache(maxsize=256)
@@ -204,7 +270,7 @@ def _chosen(module: Module) -> frozenset[str]:
     return frozenset(
         target.attr
         for node in module.of(ast.Assign)
-        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call))
+        if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call, ast.IfExp))
         and heuristics.NAMES_RANK.found_in(text_of(node.value))
         for target in node.targets
         if isinstance(target, ast.Attribute)
@@ -218,6 +284,54 @@ def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
         return True
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
     return own and any(name in info.methods for info in facts.module.classes)
+
+
+def _may_be_left_out(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether some ranks may not run a function on the call path, or run another one."""
+    return _decorated(module, calls) or _replaced(module, calls) or _on_first_rank(module, calls)
+
+
+def _on_first_rank(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether the call path goes through a method that a framework calls on one rank of a machine."""
+    methods = ((owner, name) for owner, _, name in (call.rpartition(".") for call in calls) if name in _HOOKS)
+    return any(base.endswith(_HOOKS[name]) for owner, name in methods for base in _bases(module, owner))
+
+
+_HOOKS = frameworks.ON_FIRST_RANK
+
+
+@lru_cache(maxsize=256)
+def _bases(module: Module, name: str) -> frozenset[str]:
+    """The names of a class's bases, and of theirs as far as they are in the file."""
+    found: set[str] = set()
+    left = {name}
+    while left:
+        info = next((c for c in module.classes if c.name in left), None)
+        if info is None:
+            break
+        bases = {last_name(base) for base in info.node.bases}
+        left = (left - {info.name}) | (bases - found)
+        found |= bases
+    return frozenset(found)
+
+
+def _replaced(module: Module, calls: tuple[str, ...]) -> bool:
+    """Whether a method on the call path is another function on some objects: `if rank != 0: writer.save = nothing`."""
+    methods = {name.rpartition(".")[2] for name in calls if "." in name}
+    return any(name in methods for name in _stored_functions(module))
+
+
+@lru_cache(maxsize=256)
+def _stored_functions(module: Module) -> frozenset[str]:
+    """The attributes of objects other than `self` that are assigned a function of the file, or one made on the spot."""
+    functions = {node.name for node in module.of(ast.FunctionDef)}
+    return frozenset(
+        target.attr
+        for node in module.of(ast.Assign)
+        if isinstance(node.value, ast.Lambda) or (isinstance(node.value, ast.Name) and node.value.id in functions)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and not (isinstance(target.value, ast.Name) and target.value.id == "self")
+    )
 
 
 def _decorated(module: Module, calls: tuple[str, ...]) -> bool:

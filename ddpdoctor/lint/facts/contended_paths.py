@@ -10,18 +10,18 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import attendance, paths
+from ddpdoctor.lint.facts import attendance, paths, touched_files
 from ddpdoctor.lint.facts.attendance import Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import expression_of
+from ddpdoctor.program.text import expression_of, text_of
 
 
 class Contest(Enum):
@@ -125,25 +125,55 @@ def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, At
             yield site, call, attended
 
 
+def made_apart(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the program makes the path only with the rank added to it, and not the one that the call removes:
+    `os.remove(log)`, `open(f"{log}_{rank}", "w")`."""
+    path, node = paths.path_of(call)
+    parts = touched_files.parts_of(path) if path is not None else None
+    if node is None or parts is None:
+        return False
+    made = (t.parts for t in touched_files.touches(facts) if t.use in filesystem.CHANGES and t.use is not Use.REMOVES)
+    if any(other[: len(parts)] == parts for other in made):
+        return False
+    begin = text_of(node)
+    others = (paths.path_of(other) for other in facts.concerning(_may_contest))
+    return any(
+        value is not None and value.tags & ANY_RANK and longer is not None and begin in text_of(longer)
+        for value, longer in others
+    )
+
+
 #: what every rank makes for itself
 _MADE_BY_ALL = ("Dataset", "DataModule", "Module")
+#: methods that run wherever there is an object
+_BY_ITSELF = frozenset({"__init__", "__post_init__", "__getitem__", "__iter__", "__len__", "forward", "setup"})
 
 
 def of_every_rank(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether it is in a module of data sets or networks, which each rank makes for itself, and not in a script."""
     module = facts.module
-    if call.context.from_script or "__main__" in module.text:
+    if call.context.from_script or "__main__" in module.text or _uncalled(call):
         return False
     bases = (last_name(base) for info in module.classes for base in info.node.bases)
     return any(base.endswith(_MADE_BY_ALL) for base in bases)
 
 
+def _uncalled(call: CallEvent) -> bool:
+    """Whether it is in a method that only other files can call."""
+    function = call.context.function
+    if call.context.chain or function is None or function.owner is None:
+        return False
+    return function.name not in _BY_ITSELF
+
+
 def _raises(branch: Branch) -> bool:
-    """It gives up because of the path alone: with more in the condition, nothing shows that both can happen."""
+    """It gives up because the path is there, and because of that alone: with more in the condition, nothing shows that
+    both can happen."""
     atom = branch.truth[0]
     if not isinstance(atom, Symbol) or atom.parts is not None:
         return False
-    return any(isinstance(n, BlockExit) and n.kind == "raise" for side in (branch.then, branch.other) for n in side)
+    found = branch.other if atom.negated else branch.then
+    return any(isinstance(n, BlockExit) and n.kind == "raise" for n in found)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
@@ -16,6 +17,7 @@ from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.options import declared_by
 from ddpdoctor.program.sites import SourceSite
 
+_GROUP = "torch.distributed.init_process_group"
 #: modules that tests import: they run only on their author's machine
 _TESTING = frozenset({"pytest", "unittest"})
 
@@ -27,8 +29,7 @@ def one_node_only(facts: ModuleFacts) -> bool:
     others = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
     if any(_for_one_node(module) for module in (facts.module, *others)):
         return True
-    groups = facts.named("torch.distributed.init_process_group")
-    ranks = [call.argument(3, "rank") for call in groups]
+    ranks = [call.argument(4, "rank") for call in facts.named(_GROUP)]
     if any(rank is not None and rank.tags & Tag.LOCAL_RANK for rank in ranks):
         return True
     return refuses_more(facts)
@@ -144,13 +145,24 @@ def several(facts: ModuleFacts, call: CallEvent) -> bool:
     """
     if in_one_process(facts, call):
         return False
-    starts = facts.named(*_STARTS)
+    # `if distributed: start()`, and the call is on the other side: what it needs, nothing has started
+    starts = [
+        start
+        for start in facts.named(*_STARTS)
+        if not contradict((*start.context.guards, *call.context.guards)) and not of_one_process(start)
+    ]
     spawned = _spawning(facts)
     mine = spawned.intersection(call.context.chain)
     # what is started in a process that was spawned is not started in the one that spawns
     if any(start.index < call.index and spawned.intersection(start.context.chain) <= mine for start in starts):
         return True
     return bool(starts) and by_launcher(facts)
+
+
+def of_one_process(start: CallEvent) -> bool:
+    """Whether it makes a group of which the program says that it has one member."""
+    size = start.argument(3, "world_size") if start.path == _GROUP else None
+    return size is not None and size.known and size.constant == 1
 
 
 def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -163,8 +175,8 @@ def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _spawning(facts: ModuleFacts) -> set[SourceSite]:
-    """Where ranks are spawned."""
-    return {spawn.site for spawn in facts.named(*frameworks.SPAWNING)}
+    """Where ranks are spawned, all at once or one by one."""
+    return {spawn.site for spawn in facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)}
 
 
 def by_launcher(facts: ModuleFacts) -> bool:

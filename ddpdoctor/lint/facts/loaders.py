@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -16,7 +17,8 @@ from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import site_of
 
 
@@ -114,10 +116,38 @@ def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     obj = loop.over.object if loop.over is not None else None
     if not isinstance(obj, Made) or obj.path != "builtins.range" or obj.node is None or not obj.node.args:
         return ""
-    name = last_name(obj.node.args[min(len(obj.node.args), 2) - 1])
+    number = obj.node.args[min(len(obj.node.args), 2) - 1]
+    key = number.slice if isinstance(number, ast.Subscript) else None
+    name = str(key.value) if isinstance(key, ast.Constant) else last_name(number)
     modules = (facts.module, *facts.analysis.reached.values())
     options = (option for module in modules for option in module.options.get(name, ()))
-    return next((option.flag for option in options if _is_one(option.default)), "")
+    found = next((option.flag for option in options if _is_one(option.default)), "")
+    return found or (f"--{name}" if name and _is_one_in_commands(modules, name) else "")
+
+
+#: decorators that make the parameters of a function options of the program: fastcore's, and those of click and typer
+_COMMANDS = frozenset({"call_parse", "command"})
+
+
+def _is_one_in_commands(modules: Iterable[Module], name: str) -> bool:
+    """Whether a parameter is an option of the program that is 1 by default, as it is wherever else it has a default."""
+    given = [
+        (info, value)
+        for module in modules
+        for info in module.functions
+        for parameter, value in _with_defaults(info.node.args)
+        if parameter == name
+    ]
+    commands = any(decorator_name(d) in _COMMANDS for info, _ in given for d in info.decorators)
+    return commands and all(isinstance(value, ast.Constant) and value.value == 1 for _, value in given)
+
+
+def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters that have a default, with it."""
+    positional = (*arguments.posonlyargs, *arguments.args)
+    last = positional[len(positional) - len(arguments.defaults) :]
+    yield from ((a.arg, d) for a, d in zip(last, arguments.defaults, strict=True))
+    yield from ((a.arg, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
 
 
 def _is_one(default: ast.expr | None) -> bool:

@@ -265,16 +265,19 @@ class ModuleFacts:
         rule: LintRule,
         item: CollectiveDivergence,
         place: SourceSite,
-        message: str,
+        message: str | Conditional,
         *,
         related: tuple[tuple[SourceSite, str], ...] = (),
         severity: Severity | None = None,
+        unconfirmed: Unconfirmed | None = None,
     ) -> Finding | None:
         """A finding of a divergence, worded with what this file alone knows if the branch is in another file."""
         if item.exit is None and place.file != self.module.path and item.op.site.file == self.module.path:
             place = item.op.site
         way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
-        return self.finding(rule, place, message, related=related, severity=severity, chain=way)
+        return self.finding(
+            *(rule, place, message), related=related, severity=severity, chain=way, unconfirmed=unconfirmed
+        )
 
     @cached_property
     def _ways(self) -> dict[SourceSite, tuple[SourceSite, ...]]:

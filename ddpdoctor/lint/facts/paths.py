@@ -9,7 +9,7 @@ from functools import lru_cache
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import filesystem, heuristics, vocabulary
+from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
@@ -132,6 +132,9 @@ def _given(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
     return [text for parts in texts for text in parts]
 
 
+_STARTING = frozenset(path.rpartition(".")[2] for path in (*frameworks.SPAWNING, *frameworks.PROCESSES))
+
+
 def arguments(facts: ModuleFacts, call: CallEvent) -> tuple[Module | None, dict[str, ast.expr]]:
     """The arguments that the function around was given, by the call of it that led here, and the file of that call."""
     if call.context.function is None or not call.context.chain:
@@ -139,7 +142,8 @@ def arguments(facts: ModuleFacts, call: CallEvent) -> tuple[Module | None, dict[
     site = call.context.chain[-1]
     module = blocks.module_of(facts, site)
     caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
-    if caller is None:
+    # what starts processes is not given the arguments by the names that they have in the function
+    if caller is None or last_name(caller.func) in _STARTING:
         return None, {}
     names = [parameter.arg for parameter in call.context.function.parameters]
     if call.context.function.owner is not None and isinstance(caller.func, ast.Attribute):

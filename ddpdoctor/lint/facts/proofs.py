@@ -23,8 +23,11 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
-    """Error if ranks can certainly diverge, warning if it is likely; None for a file that is not being written."""
+    """Error if ranks can certainly diverge, warning if it is likely; a hint where what the others run is handed to
+    something that may run it on these, too; None for a file that is not being written."""
     if not item.local:
+        if _handed_on(facts, item):
+            return Severity.HINT
         return Severity.WARNING if _circumstance(facts, item) else Severity.ERROR
     if item.branch.tags & PROVEN:
         return Severity.ERROR

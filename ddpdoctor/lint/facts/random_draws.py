@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
+from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
-from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
@@ -46,7 +47,7 @@ def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
 
 def in_network(machine: Machine, network: Value) -> Draw | None:
     """Where the forward of a network, or of one of its parts, draws from a global generator."""
-    forwards = (find_method(machine, info, "forward") for info in _networks(machine, network))
+    forwards = (find_method(machine, info, "forward") for info in networks.classes(machine, network))
     return _drawn(machine, [f for f in forwards if f is not None])
 
 
@@ -65,6 +66,20 @@ def made_up(machine: Machine, data: Value | None) -> bool:
     return _drawn(machine, inits) is not None or (not any(map(_by_index, gets)) and _drawn(machine, gets) is not None)
 
 
+def made_up_by_call(machine: Machine, module: Module, call: ast.expr) -> bool:
+    """Whether an expression calls a function of the project that draws the data and reads nothing: it is given sizes
+    alone."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    given = (*call.args, *(keyword.value for keyword in call.keywords))
+    value = global_value(machine, module, call.func.id)
+    info = value.object.info if value is not None and isinstance(value.object, Function) else None
+    if info is None or not all(isinstance(one, ast.Constant) for one in given):
+        return False
+    words = {last_name(n.func) for n in walk(info.node) if isinstance(n, ast.Call)}
+    return words.isdisjoint(heuristics.READS_DATA.words) and _drawn(machine, [info]) is not None
+
+
 def _by_index(get: FunctionInfo) -> bool:
     """Whether a `__getitem__` takes something by its index."""
     index = get.parameters[1].arg if len(get.parameters) > 1 else ""
@@ -75,26 +90,6 @@ def _by_index(get: FunctionInfo) -> bool:
 
 def _is_drawn(value: Value) -> bool:
     return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
-
-
-def _networks(machine: Machine, network: Value) -> list[ClassInfo]:
-    """Classes of the project that a network consists of: its arguments, and what `__init__` of each creates."""
-    waiting, seen = [network], 0
-    found: list[ClassInfo] = []
-    while waiting and seen < _MOST:
-        obj, seen = waiting.pop(0).object, seen + 1
-        if isinstance(obj, (Instance, Made)):
-            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
-        elif isinstance(obj, Items):
-            waiting.extend(obj.items)
-        if isinstance(obj, Instance) and obj.info not in found:
-            found.append(obj.info)
-            init = find_method(machine, obj.info, "__init__")
-            names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-                     } if init is not None else set()  # fmt: skip
-            parts = (global_value(machine, obj.info.module, name) for name in sorted(names))
-            found.extend(p.object.info for p in parts if p is not None and isinstance(p.object, Class))
-    return found
 
 
 def _drawn(machine: Machine, infos: list[FunctionInfo]) -> Draw | None:

@@ -7,8 +7,11 @@ import ast
 from ddpdoctor.lint.facts import paths
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.text import text_of
 
 #: what writes curves to a folder
 _LOGS = ("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter",
@@ -66,9 +69,34 @@ def logs(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
     return found
 
 
+#: methods that draw, each with the name of what it draws as its first argument
+_DRAWING = ("add_scalar", "add_scalars", "add_histogram", "add_image")
+
+
+def draws_apart(facts: ModuleFacts) -> bool:
+    """Whether all curves have the rank in their names."""
+    names = [(use, use.argument(0, "tag"), use.argument(0, "main_tag")) for use in facts.methods(*_DRAWING)]
+    return bool(names) and all(_of_rank(use, tag or main) for use, tag, main in names)
+
+
+def _of_rank(use: CallEvent, name: Value | None) -> bool:
+    # a curve may be of a ranking: that name is the same on all ranks
+    if name is None or (name.known and len(name.atoms) == 1):
+        return False
+    node = next(iter((*use.node.args[:1], *(k.value for k in use.node.keywords if k.arg in ("tag", "main_tag")))), None)
+    return bool(name.tags & ANY_RANK) or (node is not None and heuristics.NAMES_RANK.found_in(text_of(node)))
+
+
+def is_handed_to_callback(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a framework's callback is given the writer, and draws on rank 0 alone."""
+    uses = facts.named(*frameworks.DRAW_ON_FIRST_RANK)
+    given = (value for use in uses for value in (*use.args, *(value for _, value in use.keywords)))
+    return any(isinstance(value.object, Made) and value.object.site == call.site for value in given)
+
+
 def draws_on_one_rank(facts: ModuleFacts) -> bool:
     """Whether the curves are left to some ranks: the writers of the others make files without any."""
-    uses = facts.methods("add_scalar", "add_scalars", "add_histogram", "add_image")
+    uses = facts.methods(*_DRAWING)
     chosen = [
         use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)
         for use in uses

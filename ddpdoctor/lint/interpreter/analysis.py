@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects, random_state
+from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects, modes, random_state
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -150,7 +150,8 @@ class Analysis(Machine):
         given = [env[name] for name in info.signature.bound]
         specialised = tuple([value if self._specialises(value) else None for value in given])
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
-               frame.handler, random_state.states(self, frame), id(function.closure), self.held)  # fmt: skip
+               frame.handler, random_state.states(self, frame), id(function.closure), self.held,
+               modes.known(self, frame, given))  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:
@@ -171,6 +172,7 @@ class Analysis(Machine):
             info.module, info, env, function.closure, frame.mask, loops=() if info.remembers else frame.loops,
             guards=frame.guards, no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
             chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
+            mode=modes.inside(self, frame, function.receiver),
         )  # fmt: skip
         if not self.silent:
             self.ran.add(info)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from ddpdoctor.lint.interpreter import framework_objects, signals, wrapping
+from ddpdoctor.lint.interpreter import framework_objects, modes, signals, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.instances import instance_value
@@ -201,7 +201,7 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
         if method.of_class:
             owner = of_object(Class(obj.info), id(obj.info))
         return of_object(Function(method, owner), id(method), owner.atoms)
-    stored = instance_value(machine, frame, owner, obj, name)
+    stored = _mode(machine, frame, owner, obj, name) or instance_value(machine, frame, owner, obj, name)
     if stored is not None:
         return stored
     if name == COMPILED:
@@ -214,6 +214,13 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
             return found
     value = unknown("attribute", owner.atoms, name)
     return machine.by_name(value.with_object(Method(owner, name)), name)
+
+
+def _mode(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
+    """`self.training` of a network."""
+    if name != modes.TRAINING or not machine.modes or not modes.has_mode(machine, obj):
+        return None
+    return modes.of(machine, frame, owner)
 
 
 def _told_to_class(info: ClassInfo, name: str) -> Value | None:

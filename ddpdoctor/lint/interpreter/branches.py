@@ -18,6 +18,9 @@ from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, con
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
+#: values by (symbol of the owner, attribute)
+_Stores = dict[tuple[int, str], Value]
+
 
 class _Condition(NamedTuple):
     value: Value
@@ -57,7 +60,10 @@ def _branch(
     (env, mask, out), (other_env, other_mask, other_out) = sides
     by, masks = Decision(truths, test.tags), (mask, other_mask)
     frame.env = merge(by, env, other_env, masks, (site.line, site.column))
-    before_stores.update(merge_stores(by, stored[0], stored[1], masks))
+    joined = merge_stores(by, stored[0], stored[1], masks)
+    if joined is not stored[0] and mask and other_mask:
+        _join_heap(machine, stored, joined)
+    before_stores.update(joined)
     frame.stores = before_stores
     frame.mask, frame.out, frame.guards = mask | other_mask, before_out, before_guards
     if out or other_out:
@@ -65,6 +71,14 @@ def _branch(
     # the code after `if rank != 0: return` is under that condition as an else branch would be
     if not mask or not other_mask:
         frame.guards = (*before_guards, Guard(truths, bool(mask), test, text, site))
+
+
+def _join_heap(machine: Machine, stored: list[_Stores], joined: _Stores) -> None:
+    """Attributes that both sides have stored: the side that ran last has not replaced what the first one left."""
+    then, other = stored
+    for key, value in then.items():
+        if key in other and other[key] is not value and other[key] != value:
+            machine.heap[key] = joined[key]
 
 
 def hold(frame: Frame, test: Value) -> None:

@@ -49,6 +49,8 @@ class Frame:
     nested: list[FunctionInfo] = field(default_factory=list)
     #: number of guards inherited from callers
     entered: int = 0
+    #: whether the network whose method runs here trains; None if nothing says it
+    mode: Value | None = None
     #: tags of the rank's own data that decided which `return` it took; None if no such data did
     apart: Tags | None = None
 

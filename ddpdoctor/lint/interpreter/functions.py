@@ -23,6 +23,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Items,
     LocalModule,
     Made,
+    Namespace,
 )
 from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
 
@@ -82,6 +83,8 @@ def _read_by_name(call: FunctionCall) -> Value | None:
     if call.path != "builtins.getattr" or len(call.args) < 2:
         return None
     name, obj = call.args[1].constant, call.args[0].object
+    if isinstance(obj, Namespace) and name in call.frame.module.options:
+        return attribute(call.machine, call.frame, call.args[0], str(name), call.node)
     if not isinstance(name, str) or not isinstance(obj, (Instance, LocalModule, Class, External)):
         return None
     value = attribute(call.machine, call.frame, call.args[0], name, call.node)

@@ -82,6 +82,8 @@ class Machine(ABC):
     ran: set[FunctionInfo] = field(default_factory=set)
     #: attribute values of objects, by object key
     heap: dict[tuple[int, str], Value] = field(default_factory=dict)
+    #: some network was put into training or evaluation
+    modes: bool = False
     #: global random generators: how each was last seeded, and in which root
     generators: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     #: every local module that was analysed

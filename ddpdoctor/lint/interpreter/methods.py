@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, random_state, signals
-from ddpdoctor.lint.interpreter.classes import external_bases, find_method
+from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, modes, random_state, signals
+from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_method
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
@@ -107,9 +107,10 @@ def _backward(call: MethodCall) -> Value | None:
 def _moved(call: MethodCall) -> Value | None:
     """A module of the project that is moved, or set to training mode: the module itself."""
     obj = call.receiver.object
-    if not isinstance(obj, Instance):
+    if not isinstance(obj, Instance) or not modes.has_mode(call.machine, obj):
         return None
-    return call.receiver if "torch.nn.Module" in external_bases(call.machine, obj.info) else None
+    modes.changed(call, call.receiver)
+    return call.receiver
 
 
 def _collected(call: MethodCall) -> None:
@@ -212,6 +213,8 @@ def _starts(call: MethodCall, made: Made) -> None:
 
 def _moved_object(call: MethodCall, made: Made) -> Value | None:
     """A module or similar object, whose `.to()` and `.eval()` return itself."""
+    if made.path in collectives.WRAPPERS and made.args:
+        modes.changed(call, made.args[0])
     return call.receiver if made.is_truthy else None
 
 

@@ -26,6 +26,14 @@ PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"
 
+#: methods that a framework calls on the first rank of each machine alone, by its classes' names
+ON_FIRST_RANK = {"prepare_data": ("LightningDataModule", "LightningModule")}
+#: what draws the curves of a run, on the first rank of the job alone
+DRAW_ON_FIRST_RANK = (
+    "transformers.integrations.TensorBoardCallback",
+    "transformers.integrations.integration_utils.TensorBoardCallback",
+)
+
 
 def _plain(where: str, *names: str) -> dict[str, Collective]:
     return {name: Collective(f"{name} ({where})") for name in names}
@@ -159,6 +167,8 @@ SPAWNING = {
     "torch_xla.launch": (0, 1),
     "ignite.distributed.spawn": (1, 2),
 }
+#: classes of a process, of which a program starts one for each rank
+PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 #: call a function with options from the command line as its arguments
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
 #: calls that are true on rank 0 only, on any object

@@ -270,6 +270,11 @@ READS_DATA = _words(
     "datasets", "load_dataset", "load_from_disk", "ImageFolder", "open", "imread", "Image", "read_csv", "read_parquet",
     "memmap", "fromfile", "h5py", "lmdb", "tarfile", "webdataset", "torchaudio", "librosa", "jsonlines", "tokenizer",
 )  # fmt: skip
+EVALUATED = _pattern(
+    "data are for an evaluation, by their name",
+    "DD101: a factory of loaders, one of them for an evaluation",
+    r"(?<![a-z])(val|valid|validation|eval|evaluation|test|dev)(?![a-z])(?!_train)",
+)
 DATA_CLASS = _pattern("a class holds data, by its name", "DD136: data that are made up", r"data|loader|sampler")
 OWN_WORKER_SEED = _pattern(
     "a worker is seeded with more than what torch seeded it with",
@@ -406,7 +411,9 @@ SETTINGS = _pattern(
     r"|config",
 )
 PUBLISHED = _pattern(
-    "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model", r"pretrain",
+    "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model",
+    r"pretrain|imagenet(1k|21k|2012)|(?<![\w-])(alexnet|vgg|resnet|resnext|densenet|inception|mobilenet|efficientnet)"
+    r"[\w]*(-[0-9a-f]{8})?\.pth",
 )  # fmt: skip
 NOT_RUN = _pattern(
     "a file that nobody runs as it is, by its path: a template, a step of an exercise, or what was put aside",

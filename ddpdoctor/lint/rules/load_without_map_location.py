@@ -5,7 +5,10 @@ Finds `torch.load(path)` without `map_location` in a program that creates a proc
 `Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a
 network or an optimizer is a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not
 reported. So is a path that is an option of the program (`args.resume`) which no script or text of the repository passes
-that starts it, one that is loaded only with such an option, and one that is called pretrained.
+that starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a
+published model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function,
+and where each command that starts the program starts one process on a machine, whose GPU 0 is its own. A load that a
+condition on the job chooses, beside one of the same file with map_location, is not reported.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -44,8 +47,9 @@ from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule("DD173", "load-without-map-location", Severity.WARNING, advice='pass map_location, for example "cpu"')
 
@@ -60,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     on_gpus = _on_gpus(facts, groups) or bool(makers)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
-        alone = call.context.some_ranks_only or attendance.left_to_the_first(call)
+        alone = call.context.some_ranks_only or attendance.left_to_the_first(facts, call) or _for_one(facts, call)
         if placed or alone or _own_file(call) or _put_together(facts, call):
             continue
         content = loaded_states.content_of(call)
@@ -68,7 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, [*groups, *makers]))):
             continue
         ignored = known and _parameter(call) is not None
-        own = content is Content.STATE and not _published(call)
+        own = content is Content.STATE and not _published(facts, call)
         severity = Severity.WARNING if ignored or own else Severity.HINT
         message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
         related = ((known, "here the device is known"),) if known else ()
@@ -108,10 +112,45 @@ def _named(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _published(call: CallEvent) -> bool:
+def _published(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the file is called pretrained, or is loaded where something is: the CPU's tensors, as a rule."""
-    path = paths.spelled_out(call, call.node.args[0]) if call.node.args else ""
-    return heuristics.PUBLISHED.found_in_any([path, *(guard.text for guard in call.context.guards)])
+    named = [paths.spelled_out(call, call.node.args[0]), *_defaults(facts, call)] if call.node.args else []
+    holding = (guard.text for guard in call.context.guards if guard.side)
+    return heuristics.PUBLISHED.found_in_any([*named, *holding])
+
+
+def _defaults(facts: ModuleFacts, call: CallEvent) -> Iterator[str]:
+    """What the options in a path are where nobody gives them."""
+    names = _options_in(call)
+    modules = (facts.module, *facts.analysis.reached.values())
+    options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
+    for option in options if names else ():
+        flags = _texts(option.args)
+        if any(flag.lstrip("-").replace("-", "_") in names for flag in flags):
+            yield from _texts([k.value for k in option.keywords if k.arg == "default"])
+
+
+def _options_in(call: CallEvent) -> set[str]:
+    """The attributes in a path, and in what its variables are assigned."""
+    path = call.node.args[0]
+    parts = [path, *(value for n in walk(path) if isinstance(n, ast.Name) for value in paths.assigned(call, n.id))]
+    return {node.attr for part in parts for node in walk(part) if isinstance(node, ast.Attribute)}
+
+
+def _texts(nodes: list[ast.expr]) -> list[str]:
+    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def _for_one(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a condition on the job chooses between this load and one of the same file that is told the device."""
+    path = text_of(call.node.args[0]) if call.node.args else ""
+    about = {(g.site, g.side) for g in call.context.guards if heuristics.ABOUT_GROUP.found_in(g.text)}
+    for other in facts.named("torch.load") if about else ():
+        same = bool(other.node.args) and text_of(other.node.args[0]) == path
+        across = any((guard.site, not guard.side) in about for guard in other.context.guards)
+        if same and across and other.argument(1, "map_location") is not None:
+            return True
+    return False
 
 
 def _own_file(call: CallEvent) -> bool:

@@ -2,9 +2,10 @@
 
 ## What it does
 Finds `init_process_group(rank=LOCAL_RANK)`, and data that are divided by the local rank but by the number of all ranks:
-`DistributedSampler(rank=LOCAL_RANK)`, `split_dataset_by_node`, `data.shard(num_shards, index)`. The former is a hint
-where the file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables). All are hints where the local rank is
-an option alone: who starts the program by hand may mean the global rank by it.
+`DistributedSampler(rank=LOCAL_RANK)`, `split_dataset_by_node`, `data.shard(num_shards, index)`. Both are hints where
+the file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables); for data a script or text of the repository
+that starts the program on several nodes counts as well. Both are hints where the local rank is an option alone: who
+starts the program by hand may mean the global rank by it.
 
 ## Why it hangs
 Each node counts its local ranks from 0. On the second node, processes announce ranks that are already taken: the
@@ -38,13 +39,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, launch, paths
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import LOCAL_RANK_NUMBERS, Value
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
     "DD144", "local-rank-as-global-rank", Severity.ERROR, ("DD261", "DD262"), advice="leave rank out, or pass RANK"
@@ -66,7 +67,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
             several = launch.told_of_nodes(facts)
-            condition = "" if several else "if this is ever started on two nodes, "
+            condition = "" if several else _ON_NODES
             severity = Severity.ERROR if several and told else Severity.HINT
             yield facts.finding(
                 RULE, call.site, _if_passed(condition, message, told), severity=severity, context=call.context
@@ -75,8 +76,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         parts, part = _DIVIDES[call.path or f".{call.method}"]
         if _whole(call, *parts) and _local(call.argument(*part)) and not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
-            severity = Severity.WARNING if told else Severity.HINT
-            yield facts.finding(RULE, call.site, _if_passed("", message, told), severity=severity, context=call.context)
+            several = launch.told_of_nodes(facts)
+            yield facts.finding(
+                RULE,
+                call.site,
+                _if_passed("" if several else _ON_NODES, message, told),
+                severity=Severity.WARNING if told and several else Severity.HINT,
+                context=call.context,
+                unconfirmed=Unconfirmed(call.site, RelatedRole.UNCONFIRMED) if told and not several else None,
+            )
 
 
 def _whole(call: CallEvent, position: int, name: str) -> bool:
@@ -86,8 +94,11 @@ def _whole(call: CallEvent, position: int, name: str) -> bool:
     return value is not None and bool(value.tags & Tag.WORLD) and not of_node
 
 
-def _if_passed(condition: str, message: str, told: bool) -> str:
-    return f"{condition}{'' if told else 'if a launcher passes it, '}{message}"
+_ON_NODES = "if this is ever started on two nodes, "
+
+
+def _if_passed(condition: str, message: str, told: bool) -> Conditional:
+    return Conditional(f"{condition}{'' if told else 'if a launcher passes it, '}", message)
 
 
 def _local(value: Value | None) -> bool:

@@ -29,8 +29,8 @@ No automatic fix.
 
 ## When it is wrong
 When the launcher makes only one GPU visible to each process (for example Slurm's `--gpus-per-task=1`). Frameworks that
-place their processes, and files that call set-up functions which cannot be read, are not reported; of DeepSpeed, only
-what uses the current device between `init_distributed` and `initialize`.
+place their processes, groups of one process, and files that call set-up functions which cannot be read, are not
+reported; of DeepSpeed, only what uses the current device between `init_distributed` and `initialize`.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
@@ -60,7 +60,7 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """NCCL groups after which the current device is used although it was never set, or may be."""
     yield from _before_engine(facts)
-    groups = facts.named(devices.GROUP)
+    groups = [call for call in facts.named(devices.GROUP) if not launch.of_one_process(call)]
     if not groups or devices.chosen(facts):
         return
     sure = [c for c in groups if c.context.from_script and devices.on_nccl(facts, c)]

@@ -2,9 +2,11 @@
 
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
-an error where the loop over the loader goes back over what it gets: of an evaluation the order does not matter. Of
-data that are random numbers, made up when the data set is, it is a hint. It is a warning where an option says how many
-epochs there are, which is one by default, unless a script or text starts the program with more.
+an error where the loop over the loader goes back over what it gets, itself or in a function that it calls: of an
+evaluation the order does not matter. Of data that are random numbers, made up when the data set is, it is a hint. It is
+a warning where an option says how many epochs there are, which is one by default, unless a command starts the program
+with more, in a script, a text or the program's own comments; a hint where commands start it and none has more. It is a
+hint, too, of a program that scripts and texts start without a launcher.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -34,7 +36,7 @@ Unsafe: it changes the order of the data, which is the purpose.
 Frameworks that call it themselves (Accelerate, Lightning, Ignite, mmengine) are known. The rule is silent if a file
 that the script uses calls `set_epoch` on anything that may be this sampler; a wrapper in a file that lint cannot find
 is not seen. A loader that a file only creates for other code to iterate is reported if no file of the project mentions
-`set_epoch` or a framework that calls it.
+`set_epoch` or a framework that calls it, and its data are not called after an evaluation.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -49,8 +51,8 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Iteration
+from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
@@ -70,7 +72,9 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders with a shuffling sampler that are iterated more than once, and those not iterated in this file."""
-    yield from _repeated(facts)
+    # a loader may be peeked into before it is gone through: the loop that trains speaks for its sampler
+    found = [finding for finding in _repeated(facts) if finding is not None]
+    yield from sorted(found, key=lambda finding: finding.severity is not Severity.ERROR)
     yield from _handed_out(facts)
 
 
@@ -82,13 +86,20 @@ def _handed_out(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     gone_through = {s.site for i in facts.iterations if (s := loaders.sampler_of(i.loop.over))}
     for sampler in given:
-        if sampler.site not in gone_through and loaders.shuffles(sampler):
+        if sampler.site not in gone_through and loaders.shuffles(sampler) and not _to_evaluate(sampler):
             message = (
                 "set_epoch is never called on this sampler, so every epoch has the same order: call it in the loop"
             )
             yield facts.finding(
                 RULE, sampler.site, message, unconfirmed=Unconfirmed(sampler.site), severity=Severity.HINT
             )
+
+
+def _to_evaluate(sampler: Made) -> bool:
+    """Whether the data are called after an evaluation."""
+    node = sampler.node
+    given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "dataset")] if node is not None else []
+    return bool(given) and heuristics.EVALUATED.found_in(last_name(given[0]))
 
 
 def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -118,13 +129,16 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not local:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        severity = Severity.ERROR if found is EpochSet.NEVER and loaders.trains(iteration.loop) else Severity.WARNING
+        trains = loaders.trains(iteration.loop) or _trains_by_call(facts, iteration)
+        severity = Severity.ERROR if found is EpochSet.NEVER and trains else Severity.WARNING
         message: str | Conditional = said
         open_: Unconfirmed | None = None
-        if severity is Severity.ERROR and (option := loaders.once_by_default(facts, epochs)):
+        if option := loaders.once_by_default(facts, epochs):
             message = Conditional(f"if {option} is more than 1, ", said)
-            severity, open_ = Severity.WARNING, Unconfirmed(epochs.site, RelatedRole.UNSTARTED)
-        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")):
+            sure = severity is Severity.ERROR
+            severity = Severity.WARNING if sure else Severity.HINT
+            open_ = Unconfirmed(epochs.site, RelatedRole.UNSTARTED) if sure else None
+        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")) or _drawn(facts, sampler):
             message = Conditional("once it trains on other data than random numbers, ", said)
             severity = Severity.HINT
         yield facts.finding(
@@ -135,6 +149,15 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=open_,
         )
+
+
+def _drawn(facts: ModuleFacts, sampler: Made) -> bool:
+    """Whether the data are what a function of the project draws."""
+    given = sampler.node.args[0] if sampler.node is not None and sampler.node.args else None
+    if not isinstance(given, ast.Name) or sampler.site.file != facts.module.path:
+        return False
+    values = [value for name, value in facts.assignments if name == given.id]
+    return bool(values) and all(random_draws.made_up_by_call(facts.analysis, facts.module, v) for v in values)
 
 
 def _sampler(iteration: Iteration) -> Made | None:
@@ -171,6 +194,32 @@ def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) 
         if _mode(function, site.line) == "eval" and _TRAINING.isdisjoint(_methods(function)):
             return True
     return False
+
+
+def _trains_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether a function that the loop calls certainly goes back over what the loop gets: `backward` was met there
+    under no condition that is open, or on both sides of one."""
+    inside = [call for call in facts.methods("backward") if _within(call.context, iteration)]
+    opened = [frozenset(_opened(call.context, iteration)) for call in inside]
+    for conditions in opened:
+        if not conditions:
+            return True
+        if len(conditions) == 1 and any(other == {(site, not side)} for site, side in conditions for other in opened):
+            return True
+    return False
+
+
+def _within(context: Context, iteration: Iteration) -> bool:
+    """Whether something happens in this run of the loop, and not in another one of the same lines."""
+    chain = iteration.context.chain
+    around = any(loop.node is iteration.loop.node for loop in context.loops)
+    return around and context.chain[: len(chain)] == chain and context.mask == iteration.context.mask
+
+
+def _opened(context: Context, iteration: Iteration) -> Iterator[tuple[SourceSite, bool]]:
+    """The conditions on the way from the loop to what happens in it that nothing decides."""
+    outside = {(guard.site, guard.side) for guard in iteration.context.guards}
+    return ((g.site, g.side) for g in context.guards if (g.site, g.side) not in outside)
 
 
 def _only_evaluates(epochs: ast.AST, loop: ast.For) -> bool:

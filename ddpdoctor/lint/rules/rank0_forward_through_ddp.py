@@ -29,7 +29,10 @@ Unsafe: `.module` is added. That is right for DDP; an FSDP model must be evaluat
 ## When it is wrong
 Under `no_grad`, DDP broadcasts buffers once, and the other ranks match it at their next forward pass through the model.
 That is reported only if the model has buffers and another collective comes first. With gradients enabled, a model that
-is never trained afterwards may work.
+is never trained afterwards may work, and one whose classes are in sight and make no buffers communicates only until its
+buckets are rebuilt, in the second step: that is a hint, and so is a model under `no_grad` of which only other code
+in the program's files says that it has buffers. Ranks that are the only ones to wrap or to train the model are
+no evaluation on one rank, and not reported.
 
 ## References
 https://github.com/pytorch/pytorch/issues/59666
@@ -39,6 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -70,11 +74,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             yield facts.finding(RULE, call.site, message, severity=Severity.ERROR, context=call.context)
         elif wrapping.is_wrapped(call.receiver) and (not call.context.no_grad or _out_of_step(facts, call)):
+            if _own_model(facts, call):
+                continue
             message = (
                 "only some ranks run this forward pass through DistributedDataParallel, which may broadcast buffers "
                 "or rebuild buckets: call `.module` here"
             )
-            yield facts.finding(RULE, call.site, message, fix=_fix(facts, call), context=call.context)
+            known = _buffers(facts, call)
+            idle = known is False or (known is None and call.context.no_grad)
+            severity = Severity.HINT if idle else Severity.WARNING
+            yield facts.finding(
+                RULE, call.site, message, fix=_fix(facts, call), context=call.context, severity=severity
+            )
+
+
+def _own_model(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether no other rank wraps the model, so that it is theirs alone: what hangs is the wrapping, not this."""
+    obj = call.receiver.object if call.receiver is not None else None
+    if not isinstance(obj, Made):
+        return False
+    wraps = [made for made in facts.named(*collectives.WRAPPERS) if made.site == obj.site]
+    return bool(wraps) and not any(made.context.mask & ~call.context.mask for made in wraps)
 
 
 def _elsewhere_too(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -104,7 +124,14 @@ def _out_of_step(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _has_buffers(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Batch norm, as far as the source of the model shows; models of torchvision that are known to have it."""
+    """Whether the model has buffers, as far as the source shows; where it does not, whether the files speak of any."""
+    known = _buffers(facts, call)
+    return facts.suggests(heuristics.HAS_BUFFERS) if known is None else known
+
+
+def _buffers(facts: ModuleFacts, call: CallEvent) -> bool | None:
+    """Whether the model has buffers that are broadcast: batch norm, as the source of its classes shows, or models of
+    torchvision that are known to have it; None if the source does not show it."""
     obj = call.receiver.object if call.receiver is not None else None
     network = obj.argument(0, "module") if isinstance(obj, Made) else None
     if isinstance(obj, Made) and any(
@@ -115,7 +142,7 @@ def _has_buffers(facts: ModuleFacts, call: CallEvent) -> bool:
     made = network.object if network is not None else None
     if isinstance(made, Made) and made.path.startswith("torchvision.models."):
         return made.path.rpartition(".")[2].startswith(("resnet", "resnext", "wide_resnet", "mobilenet", "densenet"))
-    return facts.suggests(heuristics.HAS_BUFFERS)
+    return networks.has_buffers(facts.analysis, network) if network is not None else None
 
 
 def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:

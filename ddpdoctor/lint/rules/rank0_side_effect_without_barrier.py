@@ -32,8 +32,9 @@ No automatic fix.
 When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
 which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
-are in the project and none of them leaves it to one rank. Creating a folder is always a hint. Reading
-in a folder that was only created is not reported, nor are downloads that write under another name first. The rule is
+are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
+the program makes only with the rank added to its name. Reading in a folder that was only created is not reported, nor
+are downloads that write under another name first or stand in a hook that a framework runs on one rank. The rule is
 silent if there is a function in between whose name suggests that it synchronises, a context such as
 `main_process_first`, a lock, or a loop that polls for the file.
 
@@ -49,6 +50,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
+from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -78,6 +80,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _SELDOM = frozenset({Contest.MAKES})
 
 
+#: what the program makes has the rank in its name, too
+_LEFT = "if something has left it there, "
+
+
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
     for call, contest, asked, attended in (*contended_paths.contended(facts), *contended_paths.data_sets(facts)):
@@ -88,20 +94,22 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = attended.related
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
-        severity = Severity.HINT if contest in _SELDOM else attended.severity
+        left = contest is Contest.REMOVES and contended_paths.made_apart(facts, call)
+        severity = Severity.HINT if left or contest in _SELDOM else attended.severity
         if _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
             severity = Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
             "do it, and the others wait at a barrier"
         )
-        open_ = attended.open_at(facts, call) if contest not in _SELDOM and severity is Severity.HINT else None
+        may_be_more = severity is Severity.HINT and contest not in _SELDOM and not left
+        open_ = attended.open_at(facts, call) if may_be_more else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
             RULE,
             call.site,
-            Conditional(attended.condition, message),
+            Conditional(_LEFT if left else attended.condition, message),
             related=related,
             severity=severity,
             context=call.context,
@@ -162,7 +170,9 @@ def _race(
     late = reader.call.context.mask & ~writer.call.context.mask
     if not late or not touched_files.needs(reader, writer) or reader.call.context.handler == "try":
         return None
-    if _excluded(writer.call, reader.call) or heuristics.MAY_WAIT.found_in_any(writer.call.context.withs):
+    if contradict((*writer.call.context.guards, *reader.call.context.guards)) or heuristics.MAY_WAIT.found_in_any(
+        writer.call.context.withs
+    ):
         return None
     places = _side_by_side(facts, writer.call, reader.call)
     if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
@@ -184,12 +194,6 @@ def _race(
 def _may_meet(call: CallEvent, late: int) -> bool:
     """Whether it is a collective in which these ranks may wait for the one that writes: its group may not be known."""
     return call.path in collectives.COLLECTIVES and not late & ~call.context.mask
-
-
-def _excluded(writer: CallEvent, reader: CallEvent) -> bool:
-    """One is under a condition whose opposite holds for the other."""
-    sides = {(g.truth, g.side) for g in writer.context.guards if len(g.truth) == 1}
-    return any((g.truth, not g.side) in sides for g in reader.context.guards if len(g.truth) == 1)
 
 
 def _left(writer: CallEvent, reader: CallEvent) -> bool:

@@ -28,8 +28,10 @@ No automatic fix.
 ## When it is wrong
 `save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
 sharded: they are warnings where the program offers FSDP or DeepSpeed, hints elsewhere and where the repository's
-configurations of DeepSpeed have no stage 3, and are not reported if the condition tests the kind of sharding. An
-operation under a condition that nothing decides is a warning.
+configurations of DeepSpeed have no stage 3 (those that the program names or that lie beside it, if there are any), and
+are not reported if the condition tests the kind of sharding. `save_checkpoint` of `pytorch_lightning` ends in a barrier
+since Lightning 2: it is a warning, and a hint where a text of the repository asks for an older one. An operation under
+a condition that nothing decides is a warning.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html
@@ -41,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
@@ -87,16 +89,20 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op not in collectives.SAVING:
             continue
-        what, sure = "every rank holds a part of this state, and", True
-        if item.op.op == _LIGHTNING:
-            sure = _is_new_lightning(facts)
-            what = f"{'' if sure else 'where Lightning is 2.0 or newer, '}it ends in a barrier of all ranks, and"
-        message = proofs.worded(facts, item, f"{what} only some reach {item.op.op}: {proof(item)}")
+        what = (
+            "it ends in a barrier of all ranks" if item.op.op == _LIGHTNING else "every rank holds a part of this state"
+        )
+        said = proofs.worded(facts, item, f"{what}, and only some reach {item.op.op}: {proof(item)}")
+        sure = item.op.op != _LIGHTNING or _is_new_lightning(facts)
+        message = said if sure else Conditional("where Lightning is 2.0 or newer, ", said)
+        asked = None if sure else Unconfirmed(item.op.site, RelatedRole.UNSTARTED)
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
         severity = proofs.severity(facts, item) if sure else Severity.WARNING
-        yield facts.parting(RULE, item, place(item), message, related=tuple(related), severity=severity)
+        yield facts.parting(
+            *(RULE, item, place(item), message), related=tuple(related), severity=severity, unconfirmed=asked
+        )
 
 
 def _is_new_lightning(facts: ModuleFacts) -> bool:

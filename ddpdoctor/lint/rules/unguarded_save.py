@@ -9,7 +9,8 @@ under a condition that may be on the rank. Where nothing shows it, the finding i
 lets several ranks through is found as well.
 
 A file that is not written in a loop which trains is a hint, too: in most programs all ranks write the same then, and
-nobody reads it at that time.
+nobody reads it at that time. So are curves that are drawn on one rank alone, by a callback of a framework that does so,
+or under names that hold the rank.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -37,9 +38,10 @@ No automatic fix: sharded models must be gathered by all ranks before one of the
 ## When it is wrong
 When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, or come from a
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
-or that is used elsewhere in a context that lets the ranks through in turn; nor is a test that starts no ranks. A path
-made of a loop's variable is a hint: it may name a sample of this rank. So are settings of the run and copies of the
-program's own files, which are the same text from every rank.
+for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
+that lets the ranks through in turn; nor is a test that starts no ranks. A path made of a loop's variable is a hint: it
+may name a sample of this rank. So are settings of the run and copies of the program's own files, which are the same
+text from every rank.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -74,15 +76,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.logs(facts):
         if paths.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
-            yield _told(facts, call, message, _IDLE if written_files.draws_on_one_rank(facts) else None)
+            idle = written_files.draws_on_one_rank(facts) or written_files.is_handed_to_callback(facts, call)
+            apart = written_files.draws_apart(facts)
+            yield _told(facts, call, message, _IDLE if idle else _APART if apart else None)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
-def _by_several(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | None:
-    """A condition on the rank that lets through more ranks than the one that was meant."""
+def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None) -> Finding | None:
+    """A condition on the rank that lets through more ranks than the one that was meant; a hint where a circumstance is
+    named."""
     several = attendance.by_several(facts, call)
     if several is None:
         return None
@@ -90,11 +95,15 @@ def _by_several(facts: ModuleFacts, call: CallEvent, message: str) -> Finding | 
     who = f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
     message = message.replace("every rank writes", f"{who} all write").replace("every rank starts", f"{who} all start")
     related = ((condition, "more than one rank passes here"),)
-    return facts.finding(RULE, call.site, message, related=related, context=call.context)
+    severity = Severity.WARNING if circumstance is None else Severity.HINT
+    told = Conditional(circumstance or "", message)
+    return facts.finding(RULE, call.site, told, related=related, severity=severity, context=call.context)
 
 
 #: of curves that are drawn on one rank alone
 _IDLE = ""
+#: of curves that each rank draws under names of its own
+_APART = "if the names of the curves do not tell the ranks apart, "
 _SAMPLE = "unless the ranks go through different data here, "
 #: a rank that reads what another one is just writing gets a part of it, or nothing
 _SETTINGS = "if a rank reads these settings before all have written them, "
@@ -121,7 +130,8 @@ def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str |
     """The finding, if all ranks come there; a hint where a circumstance is named."""
     attended = attendance.on_every_rank(facts, call)
     if attended is None:
-        return _by_several(facts, call, message)
+        # who left it to some ranks meant one of them, whenever it is written
+        return _by_several(facts, call, message, None if circumstance is _RESULT else circumstance)
     severity = Severity.HINT if circumstance is not None else attended.severity
     condition = circumstance or attended.condition
     own = [site for site in call.context.chain if site.file == facts.module.path]

@@ -113,3 +113,9 @@ def test_conditions_that_hold_on_a_line() -> None:
     tree = ast.parse("if a:\n    if b: x()\n    elif c:\n        y()\n    else:\n        def f():\n            z()\n")
     held = [[ast.unparse(test) for test in enclosing.conditions_around(tree, line)] for line in (2, 4, 7)]
     assert held == [["a", "b"], ["a", "c"], ["a"]]
+
+
+def test_conditions_on_which_a_line_depends() -> None:
+    tree = ast.parse("if a:\n    x()\nelse:\n    def f():\n        y(1 if b\n          else 2)\nz()\n")
+    held = [[ast.unparse(test) for test in enclosing.choices_at(tree, line)] for line in (2, 5, 6, 7)]
+    assert held == [["a"], ["a", "b"], ["a", "b"], []]

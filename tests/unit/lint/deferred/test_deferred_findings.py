@@ -245,6 +245,7 @@ dist.init_process_group("nccl")
 model = torch.nn.Linear(4, 4).cuda()
 if args.start_from:
     model.load_state_dict(torch.load(args.start_from))
+torch.save(model.state_dict(), "last.pt")
 """
 
 
@@ -288,6 +289,7 @@ if __name__ == "__main__":
     if args.resume:
         for part in parts(args):
             model.load_state_dict(torch.load(part))
+    torch.save(model.state_dict(), "last.pt")
 """
 
 
@@ -328,30 +330,23 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
     assert finding.severity.value == severity
 
 
-@pytest.mark.parametrize(
-    ("files", "severity"),
-    [
-        ({}, "error"),
-        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
-        ({"README.md": "python train.py"}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
-        ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
-        ({"README.md": "python train.py", "start.py": "import torch\ntorch.multiprocessing.spawn(main)\n"}, "error"),
-        # nothing is ever started with a launcher, by whatever name a script starts it
-        ({"run.sh": "python other.py"}, "warning"),
-        ({"run.sh": "python other.py\ntorchrun another.py"}, "error"),
-    ],
-)
-def test_what_harms_several_ranks_where_texts_start_one_process(
-    files: dict[str, str], severity: str, repository: Repository
-) -> None:
-    repository({"train.py": EPOCHS, **files})
-    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
-    assert finding.severity.value == severity
-    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
+SPAWNS = """
+def start(args):
+    # spawn them
+    mp.spawn(main, nprocs=8)
+"""
+SPAWNS_IF = """
+def start(args):
+    if args.all:
+        mp.spawn(main, nprocs=8)
+"""
+OPTION = """
+import argparse
+import helper
 
-
+parser = argparse.ArgumentParser()
+parser.add_argument("--all", action="store_true")
+"""
 EPOCHS = """\
 import torch
 import torch.distributed as dist
@@ -370,11 +365,52 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: PyTorchJob\n"}, "error"),
+        ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: Job\n"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 1 train.py", "docs/a.md": "torchrun nets/train.py"}, "error"),
+        ({"run.sh": "python train.py", "docs/a.md": "torchrun far/train.py", "other/train.py": "main()"}, "warning"),
+        ({"README.md": "python train.py", "run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"README.md": "python train.py", "start.py": "from train import main\nmp.spawn(main)\n"}, "error"),
+        (
+            {
+                "README.md": "python train.py",
+                "start.py": "from run import runs\nmp.spawn(runs)\n",
+                "run.py": "import train\n",
+            },
+            "error",
+        ),
+        # what starts ranks, but other ones
+        ({"README.md": "python train.py", "start.py": "from other import main\nmp.spawn(main)\n"}, "warning"),
+        ({"README.md": "python train.py", "train.py": f"import helper\n{EPOCHS}", "helper.py": SPAWNS}, "error"),
+        ({"README.md": "python train.py", "train.py": OPTION + EPOCHS, "helper.py": SPAWNS_IF}, "warning"),
+        ({"README.md": "python train.py --all", "train.py": OPTION + EPOCHS, "helper.py": SPAWNS_IF}, "error"),
+        # nothing is ever started with a launcher, by whatever name a script starts it
+        ({"run.sh": "python other.py"}, "warning"),
+        ({"run.sh": "python other.py\ntorchrun another.py"}, "error"),
+    ],
+)
+def test_what_harms_several_ranks_where_texts_start_one_process(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": EPOCHS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
+
+
+@pytest.mark.parametrize(
     ("command", "severity"),
     [
         ("", "warning"),
-        ("torchrun --nproc_per_node 8 train.py", "warning"),
-        ("torchrun --nproc_per_node 8 train.py --epochs 1", "warning"),
+        ("torchrun --nproc_per_node 8 train.py", "hint"),
+        ("torchrun --nproc_per_node 8 train.py --epochs 1", "hint"),
         ("torchrun --nproc_per_node 8 train.py --epochs 10", "error"),
         ("torchrun --nproc_per_node 8 train.py --epochs=$EPOCHS", "error"),
         ("torchrun --nproc_per_node 8 other.py --epochs 10", "warning"),
@@ -389,7 +425,104 @@ def test_an_epoch_that_is_the_only_one_by_default(command: str, severity: str, r
     repository({"train.py": program, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
-    assert finding.message.startswith("if --epochs is more than 1, ") == (severity == "warning")
+    assert finding.message.startswith("if --epochs is more than 1, ") == (severity != "error")
+
+
+def test_the_comments_of_a_program_show_how_it_is_started(repository: Repository) -> None:
+    option = 'args.add_argument("--epochs", type=int, default=1)\n    args = args.parse_args()\n'
+    program = EPOCHS.replace(
+        "    dist.init_process_group", f"    args = argparse.ArgumentParser()\n    {option}    dist.init_process_group"
+    )
+    program = f"import argparse\n{program}".replace("range(10)", "range(args.epochs)")
+    repository({"train.py": f"# torchrun --nproc_per_node=4 train.py --epochs=3\n{program}"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == "error"
+
+
+CHOSEN = EPOCHS.replace("sampler=DistributedSampler(data)", "sampler=DistributedSampler(data) if apart else None")
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [("python train.py", "hint"), ("torchrun --nproc_per_node 1 train.py", "warning")],
+)
+def test_a_sampler_that_is_made_only_where_there_are_ranks(command: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": CHOSEN, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+
+
+RESTORES = """\
+import torch
+import torch.distributed as dist
+
+
+def restore(model):
+    model.load_state_dict(torch.load("last.pt"))
+
+
+def train(model):
+    dist.init_process_group("nccl")
+    CALL
+    torch.cuda.synchronize()
+    SAVE
+
+
+if __name__ == "__main__":
+    train(make())
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "save", "command", "severity"),
+    [
+        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "", "warning"),
+        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "torchrun --nproc_per_node 8 a.py", "warning"),
+        # nothing writes the file
+        ("restore(model)", "# torch.save(model.state_dict())", "", "hint"),
+        # another command starts several, though not by a name that is known
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "srun torchrun --nnodes 4 --nproc_per_node 1 a.py\n$PY -u a.py --apart\n",
+            "warning",
+        ),
+        # nobody calls it
+        ("pass", 'torch.save(model.state_dict(), "last.pt")', "", "hint"),
+        # GPU 0 of the machine is the rank's own
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "srun torchrun --nnodes 4 \\\n --nproc_per_node 1 \\  # a GPU each\n a.py",
+            "hint",
+        ),
+    ],
+)
+def test_what_is_loaded_without_harm(call: str, save: str, command: str, severity: str, repository: Repository) -> None:
+    repository({"a.py": RESTORES.replace("CALL", call).replace("SAVE", save), "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+KEEPS = """\
+import pytorch_lightning as pl
+import torch.distributed as dist
+
+trainer = pl.Trainer(devices=2)
+trainer.fit(make())
+if dist.get_rank() == 0:
+    trainer.save_checkpoint("last.ckpt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"), [("==1.6.1", "hint"), ("<2", "hint"), (">=1.6", "warning"), ("==2.4", "warning")]
+)
+def test_a_barrier_that_came_with_lightning_2(version: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": KEEPS, "requirements.txt": f"pytorch-lightning{version}"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where Lightning is 2.0 or newer, ")
 
 
 SAVES = """\
@@ -413,6 +546,16 @@ if dist.get_rank() == 0:
         ({"ds.json": '{"zero_optimization": {"stage": 3}}'}, "warning"),
         ({"ds.json": '{"zero_optimization": {"stage": "auto"}}'}, "warning"),
         ({"configs.py": "CONFIG = {'zero_optimization': {'stage': 1}}"}, "hint"),
+        # its own one, of several
+        (
+            {"ds.json": '{"zero_optimization": {"stage": 2}}', "a/ds.json": '{"zero_optimization": {"stage": 3}}'},
+            "hint",
+        ),
+        (
+            {"ds.json": '{"zero_optimization": {"stage": 3}}', "b.json": '{"zero_optimization": {"stage": 2}}'},
+            "warning",
+        ),
+        ({"b.json": '{"zero_optimization": {"stage": 2}}', "c.yaml": "zero_stage: 3"}, "warning"),
     ],
 )
 def test_what_gathers_nothing_below_the_third_stage(
@@ -451,6 +594,81 @@ def test_an_option_that_the_parser_has_in_both_spellings(tmp_path: Path, monkeyp
     assert engine.lint(["."], Settings(frozenset({"DD146"}))).findings == ()
 
 
+CONVERTS = """\
+import apex
+
+
+def wrap(config, model):
+    model = apex.parallel.DistributedDataParallel(model)
+    if config.sync_bn:
+        model = apex.parallel.convert_syncbn_model(model)
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"a/config.py": "class Config:\n    sync_bn = False\n"}, "hint"),
+        ({"a.yaml": "model:\n  sync_bn: false  # slow\n", "b.json": '{\n  "sync_bn": false\n}'}, "hint"),
+        ({"a.yaml": "sync_bn: false\n", "b.yaml": "sync_bn: true\n"}, "warning"),
+        ({"a.yaml": "sync_bn: false\n", "run.py": "parser.add_argument('--sync-bn', action='store_true')"}, "warning"),
+    ],
+)
+def test_what_is_under_a_setting_that_is_off(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": CONVERTS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD165"}))).findings
+    assert finding.severity.value == severity
+
+
+ACCELERATED = """\
+import deepspeed
+import torch.distributed as dist
+from accelerate import Accelerator
+
+deepspeed.init_distributed()
+accelerator = Accelerator(mixed_precision="bf16")
+if dist.get_rank() == 0:
+    accelerator.save_state("out")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "accelerate launch train.py"}, "warning"),
+        ({"other.py": "plugin = DeepSpeedPlugin(zero_stage=stage)"}, "warning"),
+    ],
+)
+def test_what_accelerate_is_told_of_sharding(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": ACCELERATED, **files})
+    findings = engine.lint(["train.py"], Settings(frozenset({"DD175"}))).findings
+    assert [finding.severity.value for finding in findings] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"tests/b.py": ""}, "hint"),
+        ({"train/b.py": "torch.save(model.state_dict(), 'last.pt')"}, "warning"),
+    ],
+)
+def test_what_another_folder_saves(files: dict[str, str], severity: str, repository: Repository) -> None:
+    program = RESTORES.replace("CALL", "restore(model)").replace("SAVE", "pass")
+    repository({"infer/a.py": program, **files})
+    (finding,) = engine.lint(["infer/a.py"], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+def test_an_option_that_the_program_sets_itself(repository: Repository) -> None:
+    program = LOADS.replace("if args.start_from:", "args.start_from = newest()\nif args.start_from:")
+    repository({"train.py": program, "run.sh": "torchrun --nproc_per_node 8 train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == "warning"
+
+
 @pytest.mark.parametrize(
     ("start", "severity"),
     [
@@ -464,3 +682,91 @@ def test_messages_of_a_torch_whose_backend_is_gone(start: str, severity: str, re
     repository({"send.py": send, "train.py": f"import torch.distributed as dist\n{start}"})
     (finding,) = engine.lint(["send.py"], Settings(frozenset({"DD120"}))).findings
     assert finding.severity.value == severity
+
+
+TO_NODES = """
+import os
+
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def loader(data):
+    rank = {rank}
+    sampler = DistributedSampler(data, dist.get_world_size(), rank)
+    return DataLoader(data, sampler=sampler)
+"""
+READ = TO_NODES.format(rank='int(os.environ["LOCAL_RANK"])')
+
+
+@pytest.mark.parametrize(
+    ("scripts", "severity"),
+    [
+        ({}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 --nnodes 1 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 --nnodes 2 train.py"}, "warning"),
+        ({"run.sh": "torchrun --nnodes=$N train.py"}, "warning"),
+        ({"job.sbatch": "#SBATCH --nodes=4\nsrun python train.py"}, "warning"),
+        ({"job.sbatch": "#SBATCH --nodes=1\nsrun python train.py"}, "hint"),
+        # of another program; where none starts this one, it is the repository's custom
+        ({"run.sh": "torchrun train.py", "other.sh": "torchrun --nnodes 2 other.py"}, "hint"),
+        ({"other.sh": "torchrun --nnodes 2 other.py"}, "warning"),
+    ],
+)
+def test_a_local_rank_for_the_global_one_matters_where_there_are_several_nodes(
+    scripts: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": READ, **scripts})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if this is ever started on two nodes, ") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("srun python train.py", "hint"),
+        ("srun python train.py --local_rank 0", "warning"),
+        ("python -m torch.distributed.launch train.py", "warning"),
+    ],
+)
+def test_a_local_rank_that_is_an_option_which_nothing_passes(
+    command: str, severity: str, repository: Repository
+) -> None:
+    """Both launchers are named in the program; how it is started says which of them passes the option."""
+    options = 'import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument("--local_rank", type=int)\n'
+    told = "# torch.distributed.launch, or Slurm\nargs = parser.parse_args()\n"
+    program = options + told + TO_NODES.format(rank="args.local_rank")
+    repository({"train.py": program, "job.sh": f"#SBATCH --nodes=2\n{command}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("model = DistributedDataParallel(model)", True),
+        ("model = model.module if isinstance(model, DistributedDataParallel) else model", False),
+    ],
+)
+def test_who_asks_whether_a_network_is_in_ddp_has_no_ranks(body: str, found: bool, repository: Repository) -> None:
+    program = f"""
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def keep(model):
+    torch.save(model, "last.pt")
+
+
+def fit(model):
+    {body}
+    for _ in range(10):
+        model(1).backward()
+        keep(model)
+"""
+    started = "from fit import fit\n\n\ndef main(distributed):\n    fit(net(distributed))\n\n\nmain(True)\n"
+    repository({"fit.py": program, "start.py": started})
+    report = engine.lint(["."], Settings(frozenset({"DD171"})))
+    assert bool(report.findings) is found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.program import source
 
 #: with the option that the test is about, and the condition under which the last line runs
 PROGRAM = """\
@@ -78,3 +81,30 @@ def test_all_spellings_of_an_option_give_it() -> None:
 @pytest.mark.parametrize("raw", [b"if args.x:\n", b"\xff = 1", b""])
 def test_a_file_that_cannot_be_read_asks_for_nothing(raw: bytes) -> None:
     assert given_options.asked_at(raw, 1, 1) == []
+
+
+def test_an_option_that_the_program_sets_itself_is_not_left_to_a_command() -> None:
+    program = PROGRAM.format(option='"--resume"', condition="args.resume")
+    set_there = program.replace("if args.resume", "args.resume = newest()\nif args.resume")
+    assert given_options.asked_at(set_there.encode(), 10, 10) == []
+    of_its_own = program.replace("if args.resume", "self.resume = args.resume\nif args.resume")
+    assert [one.dests for one in given_options.asked_at(of_its_own.encode(), 10, 10)] == [("resume",)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "values", "off"),
+    [
+        ("config.sync_bn", [False], True),
+        ("self.config.sync_bn and rank() == 0", [False, None], True),
+        ("config.sync_bn", [False, True], False),
+        ("config.sync_bn", [], False),
+        ("config.sync_bn is not None", [False], False),
+        ("not config.sync_bn", [False], False),
+        ("config.sync_bn or config.apart", [False], False),
+    ],
+)
+def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values: list[object], off: bool) -> None:
+    tree = source.tree_of(f"if {condition}:\n    convert()\n".encode())
+    known: dict[str, list[ast.expr]] = {"sync_bn": [ast.parse(repr(value), mode="eval").body for value in values]}
+    assert tree is not None
+    assert list(given_options.off_at(tree, 2, lambda name: known.get(name, []))) == (["sync_bn"] if off else [])

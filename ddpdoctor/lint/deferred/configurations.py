@@ -1,0 +1,96 @@
+"""What the configurations of a repository say, as files and in its programs: what shards models, what starts
+ranks, what is off. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from ddpdoctor.model.record import record
+
+#: a file of settings that a program names
+_NAMED = re.compile(rb"([\w.-]+\.json)\b")
+#: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
+_ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
+_STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
+#: an object or variable that makes Accelerate shard a model, and what starts programs with its configuration
+_PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
+_ACCELERATE = re.compile(rb"accelerate[\"', \t]+launch|ACCELERATE_USE_|\bdistributed_type\b|accelerate\.commands")
+#: a job of Kubernetes whose pods are ranks
+_MANIFEST = re.compile(
+    rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
+)
+#: the values of what is off, as they are written
+_OFF: Mapping[bytes, bool | int | str | None] = {
+    **dict.fromkeys((b"None", b"null", b"~")),
+    **dict.fromkeys((b"False", b"false", b"no", b"off"), False),
+    **dict.fromkeys((b"''", b'""'), ""),
+    b"0": 0,
+}
+
+
+@record(eq=False)
+class Configurations:
+    """What configures the programs of a repository."""
+
+    #: files of settings by path
+    files: Mapping[str, bytes]
+    #: the programs by path, which may set something themselves; None if there are too many to read
+    programs: Mapping[str, bytes] | None
+    #: the scripts and texts that start them
+    scripts: Mapping[str, bytes]
+
+    @property
+    def _texts(self) -> list[bytes]:
+        return [*self.files.values(), *(self.programs or {}).values()]
+
+    @cached_property
+    def _of_zero(self) -> dict[str, bytes]:
+        """What configures DeepSpeed's ZeRO."""
+        programs = {path: text for path, text in (self.programs or {}).items() if b"stage" in text}
+        return {path: text for path, text in {**self.files, **programs}.items() if _ZERO.search(text)}
+
+    def zero_stages(self, path: str, program: bytes) -> frozenset[bytes]:
+        """The stages that a program may be started with: those of the configurations that it names, or else of those
+        beside it, or else of any in the repository."""
+        named = set(_NAMED.findall(program))
+        beside = {p: text for p, text in self._of_zero.items() if posixpath.dirname(p) == posixpath.dirname(path)}
+        chosen = {p: text for p, text in beside.items() if p == path or posixpath.basename(p).encode() in named}
+        texts = chosen or beside or self._of_zero
+        return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
+
+    @cached_property
+    def tell_accelerate_nothing(self) -> bool:
+        """Whether no program gives Accelerate a plugin, and it does not start them with a configuration of its own."""
+        if self.programs is None or _in_any(_PLUGIN, self.programs.values()):
+            return False
+        return not _in_any(_ACCELERATE, (*self.scripts.values(), *self._texts))
+
+    @cached_property
+    def describe_a_job(self) -> bool:
+        """Whether a manifest describes a job of several ranks, which a cluster starts."""
+        return _in_any(_MANIFEST, self.files.values())
+
+    def off_values(self, name: str) -> list[ast.expr]:
+        """What the files set something to, if each sets it to a value that is off, and it is no option of a command
+        line."""
+        spelled = name.encode()
+        option = re.compile(rb"--" + re.sub(rb"[-_]", b"[-_]", re.escape(spelled)) + rb"\b")
+        if _in_any(option, self._texts):
+            return []
+        setting = re.compile(
+            rb"^[ \t]*(?:\w+\.)?[\"']?"
+            + re.escape(spelled)
+            + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
+            re.MULTILINE,
+        )
+        values = {value for text in self._texts if spelled in text for value in setting.findall(text)}
+        return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
+
+
+def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:
+    return any(map(pattern.search, texts))

@@ -1,0 +1,85 @@
+"""Whether a program may start its ranks itself: it, what it imports, or what uses it. Pure."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.lint.deferred.imported_files import ImportedFiles
+from ddpdoctor.program import source
+from ddpdoctor.program.modules import Module
+
+#: a program, or something that it uses, may start the ranks itself
+_STARTS = re.compile(
+    rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod\.(?:run|spark|ray)"
+    rb"|\bray\b|\bmpi|hydra"
+)
+_COMMENT = re.compile(rb"^\s*#.*")
+
+
+def starts(text: bytes) -> bool:
+    """Whether something in a file may start ranks."""
+    return next(_places(text), None) is not None
+
+
+def _places(text: bytes) -> Iterator[int]:
+    """The lines of a file that may start ranks."""
+    if _STARTS.search(text):
+        lines = enumerate(text.splitlines(), 1)
+        yield from (number for number, line in lines if _STARTS.search(_COMMENT.sub(b"", line)))
+
+
+class RankStarters:
+    """Who starts ranks among the files of a project, each file parsed once."""
+
+    def __init__(self, texts: Mapping[str, bytes], commands: Callable[[str], Sequence[bytes]]) -> None:
+        """`texts`: what the files contain, by their paths; `commands`: those that start a program."""
+        self._texts = texts
+        self._commands = commands
+        self._imports = ImportedFiles(texts)
+        self._known: dict[str, bool] = {}
+
+    def may_start(self, path: str, *, program: bool) -> bool:
+        """Whether a program, what it imports, or what uses it, may start ranks; of a file that no command starts,
+        whether any file may."""
+        if path not in self._known:
+            reached = self._imports.of(path) if program else None
+            files = self._texts if reached is None else sorted(reached | self._users_of(path))
+            self._known[path] = self._start(path, [self._texts[file] for file in files])
+        return self._known[path]
+
+    def _users_of(self, path: str) -> set[str]:
+        """The files that import a file or start it by its name, and those that use these, as far as words tell."""
+        users: set[str] = set()
+        left = [path]
+        while left:
+            name = re.escape(posixpath.basename(left.pop()).removesuffix(".py").encode())
+            named = re.compile(
+                rb"^[ \t]*(?:from|import)\b[^\n]*\b" + name + rb"\b|\b" + name + rb"\.py\b", re.MULTILINE
+            )
+            more = {file for file, text in self._texts.items() if file not in users and named.search(text)}
+            users |= more
+            left += sorted(more - {path})
+        return users
+
+    def _start(self, path: str, texts: Sequence[bytes]) -> bool:
+        """Whether one of the files starts ranks, and not only with an option of the program that is off and that no
+        command passes."""
+        found = [text for text in texts if starts(text)]
+        commands = self._commands(path) if found else ()
+        module = given_options.module_of(self._texts.get(path, b"")) if commands else None
+        if module is None:
+            return bool(found)
+        return any(not _is_off(module, commands, text, line) for text in found for line in _places(text))
+
+
+def _is_off(program: Module, commands: Sequence[bytes], text: bytes, line: int) -> bool:
+    """Whether a line runs only with an option of a program that is off by default and that none of the commands gives
+    it."""
+    tree = source.tree_of(text)
+    options = given_options.given_in(program)
+    needed = given_options.needed_at(tree, line, options) if tree is not None else ()
+    names = (frozenset(name for option in options[dest] for name in option.names) for dest in needed)
+    return any(not any(given_options.gives(command, one) for command in commands) for one in names)

@@ -1,0 +1,76 @@
+"""What a network consists of, as far as the source of its classes shows."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.interpreter.names import global_value
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.nodes import walk
+
+#: most classes and containers that are looked at for one network
+_MOST = 12
+#: whose classes are all in sight, or known not to make modules
+_PLAIN = frozenset(
+    {
+        *("torch", "math", "copy", "numpy", "functools", "collections", "typing", "warnings", "logging"),
+    }
+)
+
+
+def classes(machine: Machine, network: Value) -> list[ClassInfo]:
+    """Classes of the project that a network consists of: its arguments, and what `__init__` of each creates."""
+    waiting, seen = [network], 0
+    found: list[ClassInfo] = []
+    while waiting and seen < _MOST:
+        obj, seen = waiting.pop(0).object, seen + 1
+        if isinstance(obj, (Instance, Made)):
+            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
+        elif isinstance(obj, Items):
+            waiting.extend(obj.items)
+        if isinstance(obj, Instance) and obj.info not in found:
+            found.append(obj.info)
+            init = find_method(machine, obj.info, "__init__")
+            names = {n.func.id for n in walk(init.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+                     } if init is not None else set()  # fmt: skip
+            parts = (global_value(machine, obj.info.module, name) for name in sorted(names))
+            found.extend(p.object.info for p in parts if p is not None and isinstance(p.object, Class))
+    return found
+
+
+def has_buffers(machine: Machine, network: Value) -> bool | None:
+    """Whether the classes of the project that a network consists of make batch norm or other buffers; None where
+    something that is not in sight makes a part of it."""
+    found = classes(machine, network)
+    if not found or len(found) >= _MOST:
+        return None
+    names = {name for info in found for node in walk(info.node) if (name := _name(node))}
+    if not names.isdisjoint(heuristics.HAS_BUFFERS.words):
+        return True
+    return False if all(_in_sight(machine, info, found) for info in found) else None
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _in_sight(machine: Machine, info: ClassInfo, found: list[ClassInfo]) -> bool:
+    """Whether all that its constructor calls is torch's, a class that was looked at, or makes no module."""
+    init = find_method(machine, info, "__init__")
+    for node in walk(init.node) if init is not None else ():
+        if not isinstance(node, ast.Call):
+            continue
+        value = global_value(machine, info.module, node.func.id) if isinstance(node.func, ast.Name) else None
+        made = value.object if value is not None else None
+        package = info.module.imported(node.func).partition(".")[0]
+        if isinstance(made, Class):
+            if made.info not in found:
+                return False
+        elif isinstance(made, Function) or (package and package not in _PLAIN):
+            return False
+    return True

@@ -1,0 +1,39 @@
+"""Which folder the project of a file is, and what files of a repository say of one of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ddpdoctor.lint.deferred.repository import Repository, top_of
+
+
+@pytest.mark.parametrize(
+    ("files", "top"),
+    [
+        ((), "r/a"),
+        (("r/a/__init__.py",), "r"),
+        # what is around a repository is no part of it, though the repository is a package
+        (("r/.git", "r/__init__.py", "r/a/__init__.py"), "r"),
+        (("r/__init__.py", "r/a/__init__.py"), ""),
+        # a folder that holds more than this project
+        (("build/.git", "build/a/__init__.py"), "build"),
+        (("build/a/__init__.py",), "build/a"),
+    ],
+)
+def test_the_project_of_a_file(files: tuple[str, ...], top: str, tmp_path: Path) -> None:
+    folder = "build/a" if any(file.startswith("build") for file in files) else "r/a"
+    for file in (f"{folder}/train.py", *files):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    assert top_of(str(tmp_path / folder / "train.py")) == str(tmp_path / top)
+
+
+def test_a_file_whose_name_no_other_one_has(tmp_path: Path) -> None:
+    for file in (".git", "a/train.py", "b/train.py", "b/test.py"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+    repository = Repository(str(tmp_path / "b"))
+    alone = [repository.is_only(str(tmp_path / "b" / name)) for name in ("train.py", "test.py")]
+    assert alone == [False, True]
