@@ -18,7 +18,8 @@ _STEPS = 3
 
 def calls(facts: ModuleFacts) -> list[CallEvent]:
     """All `all_reduce(p.grad)`, also of a variable that a gradient was put into."""
-    return [c for c in facts.named("torch.distributed.all_reduce") if _of_gradient(facts, c)]
+    made: dict[ast.AST, list[ast.Assign]] = {}
+    return [c for c in facts.named("torch.distributed.all_reduce") if _of_gradient(facts, c, made)]
 
 
 def is_averaging(averaged: list[CallEvent], op: Op) -> bool:
@@ -27,13 +28,16 @@ def is_averaging(averaged: list[CallEvent], op: Op) -> bool:
     return everywhere and any(call.site == op.site for call in averaged)
 
 
-def _of_gradient(facts: ModuleFacts, call: CallEvent) -> bool:
+def _of_gradient(facts: ModuleFacts, call: CallEvent, known: dict[ast.AST, list[ast.Assign]]) -> bool:
+    """`known`: the assignments of the functions that were looked at before."""
     tensor = call.node.args[0] if call.node.args else None
     module = blocks.module_of(facts, call.site)
-    if tensor is None or module is None:
+    if tensor is None or module is None or "grad" not in module.words:
         return False
     scope = innermost_function(module.tree, call.site.line)
-    made = [n for n in walk(scope) if isinstance(n, ast.Assign)] if scope is not None else []
+    if scope is not None and scope not in known:
+        known[scope] = [n for n in walk(scope) if isinstance(n, ast.Assign)]
+    made = known[scope] if scope is not None else []
     read = [tensor]
     for _ in range(_STEPS):
         nodes = [n for expr in read for n in walk(expr)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -25,14 +26,8 @@ _PLAIN = frozenset(
 
 def classes(machine: Machine, network: Value) -> list[ClassInfo]:
     """Classes of the project that a network consists of: its arguments, and what `__init__` of each creates."""
-    waiting, seen = [network], 0
     found: list[ClassInfo] = []
-    while waiting and seen < _MOST:
-        obj, seen = waiting.pop(0).object, seen + 1
-        if isinstance(obj, (Instance, Made)):
-            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
-        elif isinstance(obj, Items):
-            waiting.extend(obj.items)
+    for obj in _parts(network):
         if isinstance(obj, Instance) and obj.info not in found:
             found.append(obj.info)
             init = find_method(machine, obj.info, "__init__")
@@ -43,9 +38,24 @@ def classes(machine: Machine, network: Value) -> list[ClassInfo]:
     return found
 
 
+def _parts(network: Value) -> Iterator[Instance | Made]:
+    """The object, and those that it was given: the layers of a `Sequential`."""
+    waiting, seen = [network], 0
+    while waiting and seen < _MOST:
+        obj, seen = waiting.pop(0).object, seen + 1
+        if isinstance(obj, (Instance, Made)):
+            waiting.extend((*obj.args, *(v for _, v in obj.keywords)))
+            yield obj
+        elif isinstance(obj, Items):
+            waiting.extend(obj.items)
+
+
 def has_buffers(machine: Machine, network: Value) -> bool | None:
-    """Whether the classes of the project that a network consists of make batch norm or other buffers; None where
-    something that is not in sight makes a part of it."""
+    """Whether a network has layers with batch norm or other buffers, or classes of the project that make some; None
+    where something that is not in sight makes a part of it."""
+    made = (part.path.rpartition(".")[2] for part in _parts(network) if isinstance(part, Made))
+    if not set(heuristics.HAS_BUFFERS.words).isdisjoint(made):
+        return True
     found = classes(machine, network)
     if not found or len(found) >= _MOST:
         return None

@@ -174,6 +174,8 @@ class Analysis(Machine):
             chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
             mode=modes.inside(self, frame, function.receiver),
         )  # fmt: skip
+        # also where `from module import *` led to it
+        self.reached[info.module.path] = info.module
         if not self.silent:
             self.ran.add(info)
         self.stack.append(info)

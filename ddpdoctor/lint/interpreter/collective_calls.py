@@ -49,10 +49,19 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
 
 def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | None:
     """Members of the call's group, as of `group_members`."""
+    if spec.op == "init_process_group" and (those := _of_a_part(call)) is not None:
+        return those
     group = next((v for k, v in call.keywords if k in ("group", "process_group")), None)
     if group is None and 0 <= spec.group < len(call.args):
         group = call.args[spec.group]
     return "unknown" if group is None and call.opaque else group_members(group)
+
+
+def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
+    """The ranks that come here, if the first group is made for as many: `init_process_group(world_size=2)`, for two."""
+    size = call.argument(2, "world_size")
+    those = tuple(rank for rank in range(WORLD) if call.frame.mask & 1 << rank)
+    return those if size is not None and size.constant == len(those) < WORLD else None
 
 
 def _is_alone(call: FunctionCall, spec: Collective) -> bool:

@@ -15,7 +15,8 @@ from ddpdoctor.program.sites import SourceSite
 #: a forward pass gathers the parameters, with or without gradients
 FORWARD = "forward (FSDP)"
 BACKWARD = "backward (FSDP)"
-_SHARD = frozenset({
+#: shard their argument in place
+SHARDING = frozenset({
     "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
     "torch.distributed._composable.fsdp.fully_shard.fully_shard", "torch.distributed._composable.fully_shard",
 })  # fmt: skip
@@ -27,7 +28,7 @@ def made(call: FunctionCall, value: Value) -> Value:
     """`value`, the result of the call, tagged if it is a sharded model; `fully_shard` marks its argument as well."""
     if call.path == FSDP:
         return value.tagged(Tag.SHARDED)
-    if call.path not in _SHARD or not call.args or not call.node.args:
+    if call.path not in SHARDING or not call.args or not call.node.args:
         return value
     model = call.args[0].tagged(Tag.SHARDED)
     atom = model.atoms[0]
@@ -39,8 +40,13 @@ def made(call: FunctionCall, value: Value) -> Value:
 
 def is_sharded(machine: Machine, model: Value) -> bool:
     """Whether a model was wrapped, or sharded in place."""
+    return bool(model.tags & Tag.SHARDED) or is_sharded_in_place(machine, model)
+
+
+def is_sharded_in_place(machine: Machine, model: Value) -> bool:
+    """Whether `fully_shard` was called with this model."""
     atom = model.atoms[0]
-    return bool(model.tags & Tag.SHARDED) or (isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap)
+    return isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap
 
 
 def forward(frame: Frame, args: tuple[Value, ...], site: SourceSite) -> Value:

@@ -132,6 +132,8 @@ def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
 def _epoch_loop(call: CallEvent) -> EnclosingLoop | None:
     """The innermost loop over epochs, if nothing in it destroys groups."""
     for loop in reversed(call.context.loops):
+        if loaders.runs_once(loop):
+            continue
         if isinstance(loop.node, ast.For) and heuristics.COUNTS_EPOCHS.found_in(loop.target):
             names = {last_name(n.func) for n in walk(loop.node) if isinstance(n, ast.Call)}
             return None if names & set(heuristics.ENDS_GROUP.words) else loop

@@ -204,10 +204,13 @@ def _parameter(call: CallEvent) -> ast.arg | None:
 
 
 def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) -> bool:
-    """In this file, or in another that this one reaches after creating its group."""
-    if call.site.file == facts.module.path:
-        return True
+    """In this file, and not in the process that only spawns the ranks, or in another file that this one reaches after
+    creating its group."""
     root = call.context.calls[:1]
+    if call.site.file == facts.module.path:
+        spawns = [c.site for c in facts.named(*frameworks.SPAWNING) if c.context.calls[:1] == root]
+        own = [c for c in (call, *groups) if c.context.calls[:1] == root and set(spawns).isdisjoint(c.context.chain)]
+        return not spawns or own[:1] != [call] or len(own) > 1
     return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
 
 

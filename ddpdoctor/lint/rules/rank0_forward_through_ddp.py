@@ -43,12 +43,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import networks
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import collectives, heuristics
+from ddpdoctor.lint.knowledge import aliases, collectives, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import EVERY_RANK
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
 from ddpdoctor.program.sites import site_of
@@ -72,7 +73,14 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "an FSDP model gathers its parameters in every forward pass, and only some ranks get here: "
                 "run it on all ranks"
             )
-            yield facts.finding(RULE, call.site, message, severity=Severity.ERROR, context=call.context)
+            sure = _surely_sharded(facts, call)
+            yield facts.finding(
+                RULE,
+                call.site,
+                message if sure else Conditional("where the model is sharded, ", message),
+                severity=Severity.ERROR if sure else Severity.WARNING,
+                context=call.context,
+            )
         elif wrapping.is_wrapped(call.receiver) and (not call.context.no_grad or _out_of_step(facts, call)):
             if _own_model(facts, call):
                 continue
@@ -86,6 +94,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(
                 RULE, call.site, message, fix=_fix(facts, call), context=call.context, severity=severity
             )
+
+
+def _surely_sharded(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the model is known, and sharded under no condition that does not hold here as well."""
+    model = call.receiver
+    if model is None or (model.object is None and not fsdp.is_sharded_in_place(facts.analysis, model)):
+        return False
+    holds = {(guard.truth, guard.side) for guard in call.context.guards}
+    made = facts.named(aliases.FSDP, *fsdp.SHARDING)
+    certain = any(all((g.truth, g.side) in holds for g in c.context.guards if len(g.truth) == 1) for c in made)
+    return certain and not model.tags & Tag.MAYBE
 
 
 def _own_model(facts: ModuleFacts, call: CallEvent) -> bool:
