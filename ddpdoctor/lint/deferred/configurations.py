@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 
 from ddpdoctor.model.record import record
@@ -24,6 +24,7 @@ _ACCELERATE = re.compile(rb"accelerate[\"', \t]+launch|ACCELERATE_USE_|\bdistrib
 _MANIFEST = re.compile(
     rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
 )
+
 #: the values of what is off, as they are written
 _OFF: Mapping[bytes, bool | int | str | None] = {
     **dict.fromkeys((b"None", b"null", b"~")),
@@ -54,13 +55,18 @@ class Configurations:
         programs = {path: text for path, text in (self.programs or {}).items() if b"stage" in text}
         return {path: text for path, text in {**self.files, **programs}.items() if _ZERO.search(text)}
 
-    def zero_stages(self, path: str, program: bytes) -> frozenset[bytes]:
-        """The stages that a program may be started with: those of the configurations that it names, or else of those
-        beside it, or else of any in the repository."""
-        named = set(_NAMED.findall(program))
+    def zero_stages(self, path: str, program: bytes, commands: Iterable[bytes]) -> frozenset[bytes]:
+        """The stages that a program may be started with: those of the configurations that the commands name which start
+        it, or else of those that it names itself, or else of those beside it, or else of any in the repository."""
+        asked = {name for command in commands for name in _NAMED.findall(command)}
+        own = set(_NAMED.findall(program))
         beside = {p: text for p, text in self._of_zero.items() if posixpath.dirname(p) == posixpath.dirname(path)}
-        chosen = {p: text for p, text in beside.items() if p == path or posixpath.basename(p).encode() in named}
-        texts = chosen or beside or self._of_zero
+        texts = (
+            _called(asked, self._of_zero)
+            or {p: text for p, text in beside.items() if p == path or p in _called(own, beside)}
+            or beside
+            or self._of_zero
+        )
         return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
 
     @cached_property
@@ -94,3 +100,8 @@ class Configurations:
 
 def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:
     return any(map(pattern.search, texts))
+
+
+def _called(names: Set[bytes], texts: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those of the files that have one of the names."""
+    return {path: text for path, text in texts.items() if posixpath.basename(path).encode() in names}

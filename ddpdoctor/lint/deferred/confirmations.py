@@ -201,6 +201,8 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     commands = [*repository.launches.shown_commands(path), *repository.launches.lines_with(path)]
     if commands and not rank_starters.starts(text) and all(map(is_one_on_its_node, commands)):
         return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
+    if repository.launches.give_own_gpus(path):
+        return Confirmation("Slurm gives each process a GPU of its own, which is GPU 0 to it", Severity.HINT)
     return _option(repository, finding)
 
 
@@ -280,7 +282,7 @@ def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
     text = read_file(path) or b""
     if b"Accelerator(" in text and b"Trainer(" not in text and configurations.tell_accelerate_nothing:
         return Confirmation("nothing tells Accelerate to shard the model", Severity.HINT)
-    stages = configurations.zero_stages(path, text)
+    stages = configurations.zero_stages(path, text, repository.launches.commands(path))
     if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
         return None
     said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))

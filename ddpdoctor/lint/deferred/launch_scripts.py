@@ -28,6 +28,8 @@ _ON_NODES = re.compile(
     rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d",
     re.MULTILINE,
 )
+#: Slurm shows each process one GPU, which is GPU 0 to it
+_OWN_GPU = re.compile(rb"--gpus-per-task[= ]+1(?!\d)")
 _LOCAL_RANK = re.compile(rb"--local[-_]rank")
 #: how a line of a comment begins
 _COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
@@ -143,6 +145,11 @@ def passes_local_rank(text: bytes) -> bool:
 def is_one_on_its_node(line: bytes) -> bool:
     """Whether a command with a launcher starts one process on each machine."""
     return _ONE_PROCESS.search(line) is not None
+
+
+def gives_own_gpus(script: bytes) -> bool:
+    """Whether a script gives each process one GPU, and shows it no other."""
+    return _OWN_GPU.search(script) is not None
 
 
 def _is_one(line: bytes) -> bool:

@@ -92,6 +92,12 @@ class Launches:
         scripts = (raw for script, raw in self.scripts.items() if script.endswith(COMMANDS))
         return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
 
+    def give_own_gpus(self, path: str) -> bool:
+        """Whether each shell script that names a program gives every process one GPU, and shows it no other."""
+        scripts = [raw for script, raw in self.scripts.items() if script.endswith(COMMANDS)]
+        naming = [raw for raw in scripts if posixpath.basename(path).encode() in raw]
+        return bool(naming) and all(map(launch_scripts.gives_own_gpus, naming))
+
     @cached_property
     def _commands(self) -> list[tuple[str, str, bytes]]:
         """(script or text, program, command) of each."""

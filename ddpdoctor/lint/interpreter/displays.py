@@ -118,7 +118,15 @@ def _element(owner: Value, index: Value) -> Value | None:
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
             return found
-    return containers.element_of(owner, index.atoms)
+    found = containers.element_of(owner, index.atoms)
+    if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
+        return found.tagged(Tag.IN_GROUP)
+    return found
+
+
+def _is_of_rank(index: Value) -> bool:
+    """Whether each rank takes another element."""
+    return len(index.atoms) > 1 and bool(index.tags & ANY_RANK)
 
 
 def _unknown_part(owner: Value, index: Value) -> Value:
@@ -131,8 +139,8 @@ def _unknown_part(owner: Value, index: Value) -> Value:
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
-    if len(index.atoms) > 1 and index.tags & ANY_RANK and taint is not Taint.RANK_LOCAL:
-        tags |= Tag.IN_GROUP  # each rank takes another element
+    if _is_of_rank(index) and taint is not Taint.RANK_LOCAL:
+        tags |= Tag.IN_GROUP
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 

@@ -55,7 +55,7 @@ RULE = LintRule(
 )
 
 
-_SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK
+_SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK | Tag.IN_GROUP
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

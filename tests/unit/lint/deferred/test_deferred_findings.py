@@ -496,6 +496,19 @@ if __name__ == "__main__":
             "srun torchrun --nnodes 4 \\\n --nproc_per_node 1 \\  # a GPU each\n a.py",
             "hint",
         ),
+        # Slurm shows each process its own GPU alone
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "#SBATCH --gpus-per-task=1\nsrun --unbuffered python a.py --apart\n",
+            "hint",
+        ),
+        (
+            "restore(model)",
+            'torch.save(model.state_dict(), "last.pt")',
+            "#SBATCH --gpus-per-task=16\nsrun --unbuffered torchrun --nproc_per_node 16 a.py --apart\n",
+            "warning",
+        ),
     ],
 )
 def test_what_is_loaded_without_harm(call: str, save: str, command: str, severity: str, repository: Repository) -> None:
@@ -556,6 +569,15 @@ if dist.get_rank() == 0:
             "warning",
         ),
         ({"b.json": '{"zero_optimization": {"stage": 2}}', "c.yaml": "zero_stage: 3"}, "warning"),
+        # the one that it is started with
+        (
+            {
+                "conf/b.json": '{"zero_optimization": {"stage": 1}}',
+                "conf/c.json": '{"zero_optimization": {"stage": 3}}',
+                "run.sh": "deepspeed train.py --deepspeed_config conf/b.json",
+            },
+            "hint",
+        ),
     ],
 )
 def test_what_gathers_nothing_below_the_third_stage(
