@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
@@ -44,30 +45,38 @@ class RankStarters:
     def may_start(self, path: str, *, program: bool) -> bool:
         """Whether a program, what it imports, or what uses it, may start ranks; of a file that no command starts,
         whether any file may."""
+        if not self._starting:
+            return False
         if path not in self._known:
             reached = self._imports.of(path) if program else None
             files = self._texts if reached is None else sorted(reached | self._users_of(path))
-            self._known[path] = self._start(path, [self._texts[file] for file in files])
+            self._known[path] = self._start(path, [self._texts[file] for file in files if file in self._starting])
         return self._known[path]
+
+    @cached_property
+    def _starting(self) -> frozenset[str]:
+        """The files that may start ranks."""
+        return frozenset(file for file, text in self._texts.items() if starts(text))
 
     def _users_of(self, path: str) -> set[str]:
         """The files that import a file or start it by its name, and those that use these, as far as words tell."""
         users: set[str] = set()
         left = [path]
         while left:
-            name = re.escape(posixpath.basename(left.pop()).removesuffix(".py").encode())
+            name = posixpath.basename(left.pop()).removesuffix(".py").encode()
+            word = re.escape(name)
             named = re.compile(
-                rb"^[ \t]*(?:from|import)\b[^\n]*\b" + name + rb"\b|\b" + name + rb"\.py\b", re.MULTILINE
+                rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.MULTILINE
             )
-            more = {file for file, text in self._texts.items() if file not in users and named.search(text)}
+            others = ((file, text) for file, text in self._texts.items() if file not in users and name in text)
+            more = {file for file, text in others if named.search(text)}
             users |= more
             left += sorted(more - {path})
         return users
 
-    def _start(self, path: str, texts: Sequence[bytes]) -> bool:
-        """Whether one of the files starts ranks, and not only with an option of the program that is off and that no
-        command passes."""
-        found = [text for text in texts if starts(text)]
+    def _start(self, path: str, found: Sequence[bytes]) -> bool:
+        """Whether one of the files, which start ranks, does so not only with an option of the program that is off and
+        that no command passes."""
         commands = self._commands(path) if found else ()
         module = given_options.module_of(self._texts.get(path, b"")) if commands else None
         if module is None:

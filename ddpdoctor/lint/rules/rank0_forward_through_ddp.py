@@ -32,7 +32,7 @@ That is reported only if the model has buffers and another collective comes firs
 is never trained afterwards may work, and one whose classes are in sight and make no buffers communicates only until its
 buckets are rebuilt, in the second step: that is a hint, and so is a model under `no_grad` of which only other code
 in the program's files says that it has buffers. Ranks that are the only ones to wrap or to train the model are
-no evaluation on one rank, and not reported.
+no evaluation on one rank, and not reported. A model that is in FSDP only under a condition is a warning.
 
 ## References
 https://github.com/pytorch/pytorch/issues/59666
