@@ -109,7 +109,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
-        if _evaluates(facts, iteration, epochs):
+        if _evaluates(facts, iteration, epochs) or _takes_one(iteration):
             continue
         found = epoch_calls.epoch_set(facts, iteration, sampler)
         if found is EpochSet.IN_LOOP:
@@ -168,6 +168,12 @@ def _sampler(iteration: Iteration) -> Made | None:
     if sampler is None or given is None or loaders.turns_by_itself(given):
         return None
     return sampler if loaders.shuffles(sampler) else None
+
+
+def _takes_one(iteration: Iteration) -> bool:
+    """Whether the loop ends with its first turn: it looks at one batch, and what order the others have is the same."""
+    loop = iteration.loop.node
+    return isinstance(loop, ast.For) and isinstance(loop.body[-1], (ast.Break, ast.Return))
 
 
 #: methods that only a loop which trains calls
