@@ -25,7 +25,7 @@ MOST_CALLERS = 1_500
 _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 #: ends of the names of all files in which people write how their programs are started and what they need; and the most
 #: of them that are read
-_SCRIPTS = (
+SCRIPTS = (
     *COMMANDS,
     *(".md", ".rst", ".txt"),
     *("env.yml", "env.yaml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "pyproject.toml"),
@@ -35,7 +35,7 @@ MOST_SCRIPTS = 500
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
 #: ends of the names of files that may hold settings
-_SETTINGS = (".yaml", ".yml", ".json", ".toml")
+SETTINGS = (".yaml", ".yml", ".json", ".toml")
 #: what writes weights to a file, by itself or for a framework
 _SAVES = re.compile(
     rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
@@ -88,12 +88,12 @@ class Repository:
     @cached_property
     def launches(self) -> Launches:
         """How the scripts and texts of the whole repository start its programs."""
-        return Launches(self._read(_SCRIPTS), self._root)
+        return Launches(self._read(SCRIPTS), self._root)
 
     @cached_property
     def configurations(self) -> Configurations:
         """What the files of the whole repository configure, and the programs of the project."""
-        return Configurations(self._read(_SETTINGS), self.texts, self.launches.scripts)
+        return Configurations(self._read(SETTINGS), self.texts, self.launches.scripts)
 
     @cached_property
     def saves_nothing(self) -> bool:
