@@ -52,7 +52,7 @@ RULE = LintRule(
     "DD119",
     "collective-argument-error",
     Severity.ERROR,
-    advice="pass the arguments by name, and the same root on all ranks",
+    advice="pass the arguments by name, the same root on all ranks, and a tensor for each rank",
 )
 
 
