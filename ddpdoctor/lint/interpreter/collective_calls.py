@@ -59,7 +59,7 @@ def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | No
 
 def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
     """The ranks that come here, if the first group is made for as many: `init_process_group(world_size=2)`, for two."""
-    size = call.argument(2, "world_size")
+    size = call.argument(3, "world_size")
     those = tuple(rank for rank in range(WORLD) if call.frame.mask & 1 << rank)
     return those if size is not None and size.constant == len(those) < WORLD else None
 
