@@ -37,6 +37,12 @@ class Option:
         return (*filter(_is_long, self.flags), *self.flags, self.dest)[0]
 
     @property
+    def default_text(self) -> str:
+        """`nccl` for `add_argument("--backend", default="nccl")`; "" where its default is no text."""
+        given = self.default.value if isinstance(self.default, ast.Constant) else None
+        return given if isinstance(given, str) else ""
+
+    @property
     def names(self) -> frozenset[str]:
         """Its flags as names, and the name under which it is read."""
         return frozenset((self.dest, *map(_name, self.flags)))

@@ -10,8 +10,10 @@ from typing import NamedTuple
 from ddpdoctor.lint.facts import all_ranks, blocks, launch
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import frameworks, heuristics
+from ddpdoctor.lint.knowledge.frameworks import kind
 from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
 from ddpdoctor.model.finding import RelatedRole, Severity
@@ -90,7 +92,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
-    if any(_may_be_left_out(module, context.calls) for module in (facts.module, *facts.analysis.reached.values())):
+    if any(_may_be_left_out(facts, m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -286,33 +288,19 @@ def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
     return own and any(name in info.methods for info in facts.module.classes)
 
 
-def _may_be_left_out(module: Module, calls: tuple[str, ...]) -> bool:
+def _may_be_left_out(facts: ModuleFacts, module: Module, calls: tuple[str, ...]) -> bool:
     """Whether some ranks may not run a function on the call path, or run another one."""
-    return _decorated(module, calls) or _replaced(module, calls) or _on_first_rank(module, calls)
+    return _decorated(module, calls) or _replaced(module, calls) or _on_first_rank(facts, module, calls)
 
 
-def _on_first_rank(module: Module, calls: tuple[str, ...]) -> bool:
+def _on_first_rank(facts: ModuleFacts, module: Module, calls: tuple[str, ...]) -> bool:
     """Whether the call path goes through a method that a framework calls on one rank of a machine."""
-    methods = ((owner, name) for owner, _, name in (call.rpartition(".") for call in calls) if name in _HOOKS)
-    return any(base.endswith(_HOOKS[name]) for owner, name in methods for base in _bases(module, owner))
-
-
-_HOOKS = frameworks.ON_FIRST_RANK
-
-
-@lru_cache(maxsize=256)
-def _bases(module: Module, name: str) -> frozenset[str]:
-    """The names of a class's bases, and of theirs as far as they are in the file."""
-    found: set[str] = set()
-    left = {name}
-    while left:
-        info = next((c for c in module.classes if c.name in left), None)
-        if info is None:
-            break
-        bases = {last_name(base) for base in info.node.bases}
-        left = (left - {info.name}) | (bases - found)
-        found |= bases
-    return frozenset(found)
+    for owner, _, name in (call.rpartition(".") for call in calls):
+        kinds = frameworks.ON_FIRST_RANK.get(name, frozenset())
+        for info in module.classes if kinds else ():
+            if info.name == owner and not kinds.isdisjoint(map(kind, external_bases(facts.analysis, info))):
+                return True
+    return False
 
 
 def _replaced(module: Module, calls: tuple[str, ...]) -> bool:

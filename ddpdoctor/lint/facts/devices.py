@@ -12,7 +12,6 @@ from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name
-from ddpdoctor.program.options import Option
 
 GROUP = "torch.distributed.init_process_group"
 #: make one device the current one for the rest of the process
@@ -41,14 +40,13 @@ def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
     if isinstance(node, ast.Name) and depth < 3:
         return {text for value in _assigned(module, node.id) for text in strings(module, value, depth + 1)}
     if isinstance(node, ast.Attribute):
-        return set[str]().union(*map(_default, module.options.get(node.attr, ())))
+        return _defaults(module, node.attr)
     return set()
 
 
-def _default(option: Option) -> set[str]:
-    """`nccl` for `parser.add_argument("--backend", default="nccl")`."""
-    given = option.default.value if isinstance(option.default, ast.Constant) else None
-    return {given} if given and isinstance(given, str) else set()
+def _defaults(module: Module, option: str) -> set[str]:
+    """The texts that an option is where nobody gives it."""
+    return {one.default_text for one in module.options.get(option, ())} - {""}
 
 
 def _assigned(module: Module, name: str) -> list[ast.expr]:

@@ -7,11 +7,12 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from ddpdoctor.lint.facts import exception_handlers
+from ddpdoctor.lint.facts import devices, exception_handlers
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -21,9 +22,11 @@ from ddpdoctor.program.text import text_of
 N = TypeVar("N", bound=ast.AST)
 
 #: packages whose functions fail on all ranks or on none; making tensors does so where all ranks make the same
-_ALIKE = ("torch", "time", "os", "math", "gc", "deepspeed.accelerator", "deepspeed.comm")
-#: ends of the names of those that depend on the disks of this rank: `torch.load`, `os.remove`
-_READ = frozenset({"load", "save", "remove", "rename", "listdir", "scandir", "load_state_dict_from_url"})
+_ALIKE = ("builtins", "torch", "time", "os", "math", "gc", "deepspeed.accelerator", "deepspeed.comm")
+#: what they do with a path that gives the same on all disks, or raises nothing
+_ANYWHERE = frozenset({Use.ASKS, Use.MAKES_FOLDER})
+#: those that depend on what this rank has, and have no row in the table of files
+_OWN = frozenset({"builtins.next", "builtins.input", "torch.hub.load_state_dict_from_url"})
 #: functions of the project that are followed at most
 _MOST = 12
 
@@ -65,7 +68,7 @@ _PATIENCE = 120
 
 def waits_briefly(facts: ModuleFacts) -> bool:
     """Whether every group that is made gives up soon by its own words: `timeout=timedelta(seconds=60)`."""
-    groups = facts.named("torch.distributed.init_process_group")
+    groups = facts.named(devices.GROUP)
     given = [next((k.value for k in call.node.keywords if k.arg == "timeout"), None) for call in groups]
     return bool(given) and all(0 < _seconds(value) <= _PATIENCE for value in given)
 
@@ -143,13 +146,7 @@ class _Scope(NamedTuple):
         if not isinstance(head, ast.Name):
             return isinstance(head, (ast.Constant, ast.JoinedStr))
         name = _named(self.module, func)
-        if (
-            name
-            and name.rpartition(".")[2] not in _READ
-            and name.startswith(tuple(f"{package}." for package in _ALIKE))
-        ):
-            return True
-        if name.startswith("builtins."):
+        if name.startswith(tuple(f"{package}." for package in _ALIKE)) and not _is_of_rank(name):
             return True
         return isinstance(func, ast.Attribute) and (head.id in asked or self._made_alike(head.id, asked | {head.id}))
 
@@ -169,6 +166,12 @@ class _Scope(NamedTuple):
         if isinstance(value, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.IfExp)):
             return all(self.alike(n.func, asked) for n in walk(value) if isinstance(n, ast.Call))
         return isinstance(value, (ast.Constant, ast.JoinedStr))
+
+
+def _is_of_rank(name: str) -> bool:
+    """Whether a function depends on the disks or the data of this rank: `torch.load`, `os.remove`, `open`."""
+    row = filesystem.function(name)
+    return name in _OWN or name == filesystem.OPEN or (row is not None and row.use not in _ANYWHERE)
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:

@@ -17,11 +17,9 @@ from ddpdoctor.program.nodes import walk
 #: most classes and containers that are looked at for one network
 _MOST = 12
 #: whose classes are all in sight, or known not to make modules
-_PLAIN = frozenset(
-    {
-        *("torch", "math", "copy", "numpy", "functools", "collections", "typing", "warnings", "logging"),
-    }
-)
+_PLAIN = frozenset({
+    "torch", "math", "copy", "numpy", "functools", "collections", "typing", "warnings", "logging",
+})  # fmt: skip
 
 
 def classes(machine: Machine, network: Value) -> list[ClassInfo]:

@@ -14,6 +14,7 @@ STATE = "accelerate.PartialState"
 FABRIC = "lightning.fabric.Fabric"
 LIGHTNING = "lightning.pytorch.Trainer"
 MODULE = "lightning.pytorch.LightningModule"
+DATA_MODULE = "lightning.pytorch.LightningDataModule"
 CALLBACK = "lightning.pytorch.Callback"
 STRATEGY = "lightning.pytorch.strategies.Strategy"
 TRAINER = "transformers.Trainer"
@@ -26,8 +27,8 @@ PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"
 
-#: methods that a framework calls on the first rank of each machine alone, by its classes' names
-ON_FIRST_RANK = {"prepare_data": ("LightningDataModule", "LightningModule")}
+#: methods that a framework calls on the first rank of each machine alone, with the classes that have them
+ON_FIRST_RANK = {"prepare_data": frozenset({MODULE, DATA_MODULE})}
 #: what draws the curves of a run, on the first rank of the job alone
 DRAW_ON_FIRST_RANK = (
     "transformers.integrations.TensorBoardCallback",

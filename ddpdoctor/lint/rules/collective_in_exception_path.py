@@ -46,7 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exception_handlers, lone_failures
+from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
@@ -173,7 +173,7 @@ def _in_handler(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -
 def _makes_group_of_one(facts: ModuleFacts, body: list[ast.stmt]) -> bool:
     """Whether what stands in for ranks that could not be started makes a group of one process for itself."""
     first, last = exception_handlers.lines_of(body)
-    for call in facts.named("torch.distributed.init_process_group"):
+    for call in facts.named(devices.GROUP):
         size = call.argument(3, "world_size")
         ways = (*call.context.chain, call.site)
         if size is not None and size.constant == 1 and any(_stands_in(facts, site, first, last) for site in ways):

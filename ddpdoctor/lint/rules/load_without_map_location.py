@@ -123,11 +123,7 @@ def _defaults(facts: ModuleFacts, call: CallEvent) -> Iterator[str]:
     """What the options in a path are where nobody gives them."""
     names = _options_in(call)
     modules = (facts.module, *facts.analysis.reached.values())
-    options = (node for m in modules for node in m.of(ast.Call) if last_name(node.func) == "add_argument")
-    for option in options if names else ():
-        flags = _texts(option.args)
-        if any(flag.lstrip("-").replace("-", "_") in names for flag in flags):
-            yield from _texts([k.value for k in option.keywords if k.arg == "default"])
+    yield from (option.default_text for m in modules for name in names for option in m.options.get(name, ()))
 
 
 def _options_in(call: CallEvent) -> set[str]:
@@ -135,10 +131,6 @@ def _options_in(call: CallEvent) -> set[str]:
     path = call.node.args[0]
     parts = [path, *(value for n in walk(path) if isinstance(n, ast.Name) for value in paths.assigned(call, n.id))]
     return {node.attr for part in parts for node in walk(part) if isinstance(node, ast.Attribute)}
-
-
-def _texts(nodes: list[ast.expr]) -> list[str]:
-    return [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
 def _for_one(facts: ModuleFacts, call: CallEvent) -> bool:
