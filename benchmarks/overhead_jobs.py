@@ -27,7 +27,7 @@ class Kind:
     #: the most that a step may take under watch, in steps without; None where none is promised
     ratio: float | None = None
     #: the fewest steps of a block
-    steps: int = 2
+    steps: int = 1
     #: whether the time inside of hooks is measured, too: dynamo would see the clock
     inside: bool = True
 

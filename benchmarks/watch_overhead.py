@@ -32,11 +32,12 @@ from benchmarks.hooks_away import Watch
 from benchmarks.measured import ROOT
 from benchmarks.overhead_jobs import KINDS, Job, Kind
 
-#: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair
-BLOCK = 0.3
-RANKS, PAIRS = 2, 30
+#: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair; a single step if that is
+#: longer
+BLOCK = 0.1
+RANKS, PAIRS = 2, 50
 #: steps in which the time inside of hooks is measured
-INSIDE = 101
+INSIDE = 41
 #: milliseconds of processor time of a step below which its own noise does not hide what the hooks take of it
 _SHORT = 20.0
 

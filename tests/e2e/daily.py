@@ -29,17 +29,17 @@ DAILY: Mapping[str, tuple[str, ...]] = {
     "test_ends.py": ("test_an_end_is_told_right_and_is_the_job_s_own[term-ranks-hung]",),
     "test_fixtures.py": (
         "test_lint_sees_it_coming",
-        # a case of each kind of evidence that decides a verdict
+        # a case of each kind of evidence that decides a verdict; a cycle of receives is in test_without_ptrace.py, and a
+        # collective that some ranks left out in test_nodes.py
         *(
             f"test_broken_gets_its_verdict[{name}]"
             for name in (
-                *("uneven-inputs", "rank-conditional-collective", "skipped-batch", "p2p-deadlock"),
-                *("rank-died", "exception-masked", "lock-wait", "slow-host-work", "undecided"),
+                *("uneven-inputs", "skipped-batch", "rank-died", "exception-masked", "lock-wait", "slow-host-work"),
+                "undecided",
             )
         ),
-        # the cure that is the most like what a watchdog could take for a hang, and the one of `make demo`
+        # the cure that is the most like what a watchdog could take for a hang
         "test_fixed_ends_and_is_left_alone[slow-checkpoint]",
-        "test_fixed_ends_and_is_left_alone[uneven-inputs]",
     ),
     "test_harm.py": (
         "test_the_harms_that_were_asked_for_have_a_fixture",

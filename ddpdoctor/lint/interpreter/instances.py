@@ -53,14 +53,12 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
 
 def _known(machine: Machine, owner: Value, obj: Instance, name: str) -> Value | None:
     """What the methods store, found once; anew as long as one of them runs: `self.model = DDP(self.model)`."""
+    if _is_being_stored(machine, obj, name):
+        return _stored(machine, owner, obj, name)
     key = (obj.info, obj.site, name)
     if key not in machine.attributes:
         machine.attributes[key] = None
-        value = _stored(machine, owner, obj, name)
-        if _is_being_stored(machine, obj, name):
-            del machine.attributes[key]
-            return value
-        machine.attributes[key] = value
+        machine.attributes[key] = _stored(machine, owner, obj, name)
     return machine.attributes[key]
 
 
@@ -156,9 +154,9 @@ def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionIn
     """What one method stores in `self`, found by running it silently."""
     cache_key = (obj.info, obj.site, method)
     cached = machine.stored.get(cache_key)
+    if method in machine.stack and (cached is None or method.name != "__init__"):
+        return {}  # what it will store is not there yet: `self.model = DDP(self.model)`
     if cached is None:
-        if method in machine.stack:
-            return {}
         frame = Frame(method.module, None, calls=("",))
         site = SourceSite(method.module.path, method.node.lineno, 1, method.node.lineno, 1)
         args, keywords = (obj.args, obj.keywords) if method.name == "__init__" else ((), ())
