@@ -24,6 +24,8 @@ _STARTS = ("isend", "P2POp", "batch_isend_irecv")
 _GLOO, _NCCL = "gloo", "nccl"
 #: cores that a process may use whose threads all wait
 _IDLE_CORES = 0.02
+#: seconds that two readings of a process's processor time may differ too much by: the kernel tells it in ticks
+_TICK = 0.01
 
 
 def pair_call(thread: Thread) -> Call | None:
@@ -71,7 +73,7 @@ def doubt_of_pair(evidence: Evidence, rank: RankEvidence, thread: Thread) -> Dou
         return Doubt.ONE_SAMPLE
     if motion.lines_moved is not Observed.NO:
         return Doubt.MOVED
-    if motion.cpu_share >= _IDLE_CORES or motion.io_bytes:
+    if motion.cpu_seconds - _TICK >= _IDLE_CORES * motion.seconds or motion.io_bytes:
         return Doubt.COMPUTES
     names = [state.name for state in rank.process.threads] if rank.process else []
     if not any(_GLOO in name for name in names) or any(_NCCL in name for name in names):

@@ -76,6 +76,10 @@ def _threads(*names: str) -> ProcessState:
     return ProcessState(9.0, "S", 2.0, 0, found)
 
 
+def _short_look(used: float) -> Motion:
+    return dataclasses.replace(STILL, seconds=0.8, cpu_seconds=used)
+
+
 SENDER = Thread(900, "sender", (Site(OWN, 77, "keep_sending"),))
 MONITOR = Thread(900, "tqdm", (Site("/env/lib/python3.11/site-packages/tqdm/_monitor.py", 60, "run"),))
 FIRST = RING.ranks[0]
@@ -89,6 +93,8 @@ FIRST = RING.ranks[0]
             _with(FIRST, motion=dataclasses.replace(STILL, lines_moved=Observed.UNKNOWN)), Doubt.MOVED, id="unknown"
         ),
         pytest.param(_with(FIRST, motion=dataclasses.replace(STILL, io_bytes=9)), Doubt.COMPUTES, id="bytes flow"),
+        # 3 ticks of the kernel's clock in 0.8 s are at least 20 ms
+        pytest.param(_with(FIRST, motion=_short_look(0.03)), Doubt.COMPUTES, id="processor time"),
         pytest.param(_with(FIRST, process=_threads("pt_nccl_watchdg")), Doubt.NOT_GLOO, id="no gloo"),
         pytest.param(_with(FIRST, process=_threads("pt_gloo", "pt_nccl_watchdg")), Doubt.NOT_GLOO, id="both"),
         pytest.param(_with(FIRST, process=None), Doubt.THREAD_UNKNOWN, id="no /proc"),
@@ -111,6 +117,12 @@ def test_what_may_still_move_is_not_proven(evidence: Evidence, doubt: Doubt) -> 
     graph = wait_graph.build(evidence)
     assert graph.doubts[Rank(0)] is doubt
     assert not graph.stuck
+
+
+def test_two_ticks_of_the_clock_in_a_short_look_are_no_computation() -> None:
+    # they may be 10 ms, which the threads of gloo take on a busy machine
+    graph = wait_graph.build(_with(FIRST, motion=_short_look(0.02)))
+    assert graph.stuck == RankSet.of(range(3))
 
 
 def test_an_idle_thread_of_a_library_is_none_that_sends() -> None:
