@@ -76,9 +76,16 @@ def _python(written: list[str]) -> list[str] | Unreadable:
         return [""] * len(written)
     if not isinstance(parse(text), Unreadable):
         return written
-    lines = _without_magics(written)
+    lines = _without_magics(_outdented(written))
     fault = parse("\n".join(lines))
     return fault if isinstance(fault, Unreadable) else lines
+
+
+def _outdented(lines: list[str]) -> list[str]:
+    """Without the indentation of the first line, which IPython takes off all lines that begin with it."""
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    return [line.removeprefix(indent) for line in lines]
 
 
 def _without_magics(lines: list[str]) -> list[str]:

@@ -50,6 +50,7 @@ def _text(*cells: object) -> str:
         ("\n%%writefile train.py\nx = (\n", "\n\n\n\n"),
         ("%%time\nx = 1", "pass\nx = 1\n"),
         (["a = 1\r\n", "b = 2"], "a = 1\nb = 2\n"),
+        ("\n  x = f(\n 1,\n  )\n", "\nx = f(\n 1,\n)\n\n"),
         ("await f()", "await f()\n"),
         (None, "\n"),
     ],
