@@ -13,12 +13,13 @@ from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
 from ddpdoctor.lint.interpreter.sources import source_of
 from ddpdoctor.lint.interpreter.spawning import started
 from ddpdoctor.lint.interpreter.trace import BlockExit, Op
-from ddpdoctor.lint.knowledge import aliases, collectives
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
     Class,
     External,
     Function,
+    Given,
     Instance,
     Items,
     LocalModule,
@@ -119,6 +120,13 @@ def _starts(call: FunctionCall) -> None:
     started(call)
 
 
+def _calls(call: FunctionCall) -> None:
+    """Unknown as a result; the function that it is given and calls is simulated."""
+    given = call.argument(*frameworks.CALLING[call.path])
+    if given is not None and isinstance(given.object, Function):
+        call.machine.follow(call.frame, given.object, Given((), (), call.site, call.node))
+
+
 def _rank_and_size(call: FunctionCall) -> Value | None:
     if call.args or call.keywords:
         return None
@@ -145,6 +153,7 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
     (_same, _SAME),
     (_listed, _LISTING),
     (_starts, spawning.starts),
+    (_calls, frameworks.CALLING),
     (_rank_and_size, _RANK_AND_SIZE),
     (_deepspeed, ("deepspeed.initialize",)),
 )

@@ -172,6 +172,8 @@ SPAWNING = {
 PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 #: call a function with options from the command line as its arguments
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
+#: call a function that they are given, without arguments, before they return: its position and its name
+CALLING = {"wandb.agent": (1, "function"), "wandb.sdk.wandb_agent.agent": (1, "function")}
 #: calls that are true on rank 0 only, on any object
 FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
 #: methods that give the rank, on any object whose class is not in sight (Ray Train's context has the first);
