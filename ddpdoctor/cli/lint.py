@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from ddpdoctor.cli import lint_output, lint_settings
 from ddpdoctor.errors import ExitCode, InputError, UsageError
-from ddpdoctor.lint import cache, engine
+from ddpdoctor.lint import cache, engine, repeats
 from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.model.record import replace
 
 if TYPE_CHECKING:
     from ddpdoctor.cli.lint_baseline import Baseline
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         report = known.new_findings(report)
     if args.diff or args.fix:
         return _fix(args, report, (chosen, root), known, raw)
+    report = _told(report)
     if args.json:
         lint_output.write_json(args.json, report)
     if args.json != "-":
@@ -131,6 +133,11 @@ def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | 
         progress.end()
 
 
+def _told(report: LintReport) -> LintReport:
+    """The report as people read it; baselines and fixes need every finding."""
+    return replace(report, findings=repeats.told_once(report.findings, report.texts))
+
+
 def _fix(
     args: argparse.Namespace, report: LintReport, how: tuple[Settings, str], known: Baseline | None, raw: bytes | None
 ) -> ExitCode:
@@ -154,7 +161,7 @@ def _fix(
             one.write()
     if changed:
         report = above(_linted(args, *how, raw))
-    lint_output.print_findings(args, report, sys.stderr if raw is not None else None)
+    lint_output.print_findings(args, _told(report), sys.stderr if raw is not None else None)
     count, number = sum(one.count for one in changed), len(changed)
     said = f"fixed {count} finding{'s' * (count != 1)} in {number} file{'s' * (number != 1)}"
     print(f"ddpdoctor: {said if changed else 'nothing to fix'}", file=sys.stderr)

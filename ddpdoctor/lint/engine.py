@@ -4,19 +4,18 @@ files.
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 
 from ddpdoctor import workers
-from ddpdoctor.lint import files, registry
+from ddpdoctor.lint import files, registry, repeats
 from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
-from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
+from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -72,7 +71,7 @@ def lint(
         analysed = _one_by_one(left, begin(), progress)
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
-    findings = _without_repeats([f for f in _with_confirmed(results) if settings.shows(f)])
+    findings = repeats.left_out([f for f in _with_confirmed(results) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering), _left_out(results, findings, settings))
 
@@ -121,65 +120,6 @@ def _unproved(results: list[FileResult]) -> list[Finding]:
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
               if f.severity is not Severity.HINT for r in f.related}  # fmt: skip
     return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
-
-
-def _without_repeats(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Without findings about other files' lines if one of those files reports the same; a hint there gives way to
-    what another file proves.
-    """
-    moved = [f for f in findings if _moved(f)]
-    if not moved:
-        return tuple(findings)
-    meant = {f: {(f.code, os.path.relpath(r.file), r.line) for r in f.related} for f in moved}
-    proved = {place for f in moved if f.severity is not Severity.HINT for place in meant[f]}
-    kept = [f for f in findings if f in meant or not _is_hint_at(f, proved)]
-    reported = {_place(f) for f in kept if f not in meant}
-    return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
-
-
-def _moved(finding: Finding) -> bool:
-    """Whether it is about other files' lines."""
-    return any(place.role is RelatedRole.MEANT for place in finding.related)
-
-
-def _is_hint_at(finding: Finding, places: Set[tuple[str, str, int]]) -> bool:
-    return finding.severity is Severity.HINT and _place(finding) in places
-
-
-#: further callers that a finding names
-_CALLERS = 20
-
-
-def _at_cause(findings: list[Finding]) -> list[Finding]:
-    """Findings about one line of another file as one, at the first of its callers, which names the others."""
-    by_cause: dict[tuple[str, str, int], list[Finding]] = {}
-    for finding in findings:
-        cause = _cause(finding)
-        if cause is not None:
-            by_cause.setdefault(cause, []).append(finding)
-    kept: list[Finding] = []
-    for finding in findings:
-        cause = _cause(finding)
-        same = by_cause[cause] if cause is not None else [finding]
-        if finding is same[0]:
-            others = tuple(Related(f.file, f.line, "from here as well") for f in same[1 : _CALLERS + 1])
-            more = f" (and from {len(same) - 1} more places)" if len(same) > 1 else ""
-            kept.append(
-                dataclasses.replace(finding, message=finding.message + more, related=(*finding.related, *others))
-            )
-    return kept
-
-
-def _cause(finding: Finding) -> tuple[str, str, int] | None:
-    """The place that a finding is about, if it is in another file; severities are kept apart."""
-    place = next((r for r in finding.related if r.role is RelatedRole.MEANT), None)
-    return (
-        (f"{finding.code} {finding.severity}", os.path.relpath(place.file), place.line) if place is not None else None
-    )
-
-
-def _place(finding: Finding) -> tuple[str, str, int]:
-    return finding.code, os.path.relpath(finding.file), finding.line
 
 
 def relax_collector() -> None:

@@ -29,7 +29,7 @@ DAILY: Mapping[str, tuple[str, ...]] = {
     "test_ends.py": ("test_an_end_is_told_right_and_is_the_job_s_own[term-ranks-hung]",),
     "test_fixtures.py": (
         "test_lint_sees_it_coming",
-        # a case of each kind of evidence that decides a verdict; a cycle of receives is in test_without_ptrace.py, and a
+        # a case of each kind of evidence that decides a verdict; a cycle of receives is in test_without_ptrace.py, a
         # collective that some ranks left out in test_nodes.py
         *(
             f"test_broken_gets_its_verdict[{name}]"
