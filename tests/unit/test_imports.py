@@ -20,7 +20,7 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset(
-        """cache engine files linter deferred.confirmations deferred.deferral deferred.launches
+        """cache engine files linter repeats deferred.confirmations deferred.deferral deferred.launches
         deferred.repository""".split()  # noqa: SIM905 - a list of names reads better so
     ),
     "checkup": frozenset({"look", "meeting"}),
