@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import blocks, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases, packages
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name, walk
 
 
 class EpochSet(Enum):
@@ -32,6 +33,7 @@ def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochS
         return EpochSet.IN_LOOP
     result = EpochSet.NEVER
     calls = _calls(facts)
+    lazy = _is_lazy(facts, iteration)
     for node in _mentions(facts):
         for call in calls.get(id(node), [None]):
             receiver = call.receiver if call is not None else None
@@ -39,10 +41,36 @@ def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochS
             if call is None or one is None:
                 return EpochSet.IN_LOOP
             if one.site == sampler.site:
-                if any(loop.node in around for loop in call.context.loops):
+                if any(loop.node in around for loop in call.context.loops) or (lazy and _in_turns(call)):
                     return EpochSet.IN_LOOP
                 result = EpochSet.OUTSIDE
     return result
+
+
+def another_is_told(facts: ModuleFacts, epochs: EnclosingLoop, sampler: Made) -> bool:
+    """Whether the epoch loop sets the epoch of another sampler: the one of the data that it trains on."""
+    told = (c for c in facts.methods("set_epoch") if any(loop.node is epochs.node for loop in c.context.loops))
+    others = (one for call in told if (one := _sampler(call.receiver)) is not None)
+    return any(other.site != sampler.site for other in others)
+
+
+def _is_lazy(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether the loader is gone through again and again by a generator, which goes on only where somebody takes the
+    next element: a loop that takes them can tell the sampler in between."""
+    site = iteration.loop.site
+    module = blocks.module_of(facts, site)
+    function = innermost_function(module.tree, site.line) if module is not None else None
+    nodes = list(walk(function)) if function is not None else []
+    if not any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in nodes):
+        return False
+    around = (loop.node for loop in iteration.context.loops if loop.node is not iteration.loop.node)
+    return any(outer is node for outer in around for node in nodes)
+
+
+def _in_turns(call: CallEvent) -> bool:
+    """Whether a loop sets another epoch in each of its turns."""
+    given = call.argument(0, "epoch")
+    return bool(call.context.loops) and given is not None and not given.known
 
 
 def _sampler(receiver: Value | None) -> Made | None:

@@ -116,13 +116,23 @@ def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     obj = loop.over.object if loop.over is not None else None
     if not isinstance(obj, Made) or obj.path != "builtins.range" or obj.node is None or not obj.node.args:
         return ""
-    number = obj.node.args[min(len(obj.node.args), 2) - 1]
+    number = _uncast(obj.node.args[min(len(obj.node.args), 2) - 1])
     key = number.slice if isinstance(number, ast.Subscript) else None
     name = str(key.value) if isinstance(key, ast.Constant) else last_name(number)
     modules = (facts.module, *facts.analysis.reached.values())
     options = (option for module in modules for option in module.options.get(name, ()))
     found = next((option.flag for option in options if _is_one(option.default)), "")
     return found or (f"--{name}" if name and _is_one_in_commands(modules, name) else "")
+
+
+#: functions that give a number as a whole one
+_WHOLE = frozenset({"int", "round", "ceil", "floor"})
+
+
+def _uncast(number: ast.expr) -> ast.expr:
+    """The number that is made a whole one: `epochs` of `int(epochs)`."""
+    whole = isinstance(number, ast.Call) and last_name(number.func) in _WHOLE and len(number.args) == 1
+    return number.args[0] if isinstance(number, ast.Call) and whole else number
 
 
 #: decorators that make the parameters of a function options of the program: fastcore's, and those of click and typer

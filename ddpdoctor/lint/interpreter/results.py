@@ -32,6 +32,8 @@ _OF_VALUES = frozenset(
         "cat", "mean", "sum", "max", "min", "clamp", "pow", "roll", "linspace", "sigmoid", "add", "mul",
     )
 )  # fmt: skip
+#: functions whose results are made of their arguments, and not only as large as they say
+_HOLDING = _OF_VALUES | _SUMMARIES
 _COUNTING = frozenset({"builtins.range", "numpy.arange", "torch.arange"})
 #: what they give has the arguments in it
 _TEXTS = frozenset({"os.path.join", "pathlib.Path", "builtins.str"})
@@ -97,7 +99,14 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
         return Taint.RANK_LOCAL, kept | Tag.BATCH
     if pure and any(v.taint is Taint.RANK_LOCAL for v in values):
         return Taint.RANK_LOCAL, kept
+    if path in _HOLDING and any(map(_agreed, values)):
+        kept |= Tag.AGREED
     return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+def _agreed(value: Value) -> bool:
+    """Whether all ranks have, or may have, the same of it because a collective gave it to them."""
+    return bool(value.tags & Tag.AGREED) or (value.taint is Taint.UNIFORM and not value.known)
 
 
 def _own_of_each_rank(call: FunctionCall) -> Tags:

@@ -241,6 +241,11 @@ TOKEN_LOGITS = _pattern(
     "DD110: texts that each rank pads to its longest",
     r"^(?!.*(mean|total|av(era)?g|sum|num|max|min)).*logits",
 )
+CHANGES_WEIGHTS = _pattern(
+    "a call that changes weights once their gradients are there",
+    "DD101: gradients that are read, cut and handed to what learns from them",
+    r"step|optim|update|train|learn|apply|adapt",
+)
 EPOCH_LOOPS = _pattern(
     "a loop over epochs in a file of the project",
     "DD101: a loader for unknown callers, in a project that goes through epochs and tells no sampler",

@@ -70,7 +70,9 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.methods("requires_grad_"):
         value = call.argument(0, "requires_grad")
         made = _behind(call.receiver)
-        if made is not None and value is not None and value.constant is False and _trains_on(facts, made, call.index):
+        if made is None or value is None or value.constant is not False or _is_whole(call.receiver):
+            continue
+        if _trains_on(facts, made, call.index):
             yield facts.finding(RULE, call.site, message, related=((made.site, "wrapped here"),), context=call.context)
     for iteration in facts.iterations:
         over = iteration.loop.over
@@ -86,16 +88,18 @@ def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _whole(parameters: Made, loop: ast.AST) -> bool:
-    """All parameters of the wrapped network are frozen: a teacher, which never runs backward. DDP would not wrap it
-    with nothing to train.
+    """All parameters of the wrapped network are frozen, one after the other."""
+    every = isinstance(loop, ast.For) and not any(isinstance(statement, ast.If) for statement in loop.body)
+    return every and _is_whole(parameters.args[0])
+
+
+def _is_whole(network: Value | None) -> bool:
+    """The wrapper, or all that it wraps. If that is frozen it is a teacher, which never runs backward: a wrapper waits
+    for the other gradients once one has arrived, and none does. DDP would not wrap it with nothing to train.
     """
-    inner = parameters.args[0]
-    if wrapping.wrapper_of(inner) is None and not (
-        isinstance(inner.object, Method) and inner.object.name == "module"
-        and wrapping.wrapper_of(inner.object.receiver) is not None
-    ):  # fmt: skip
-        return False
-    return isinstance(loop, ast.For) and not any(isinstance(statement, ast.If) for statement in loop.body)
+    obj = network.object if network is not None else None
+    inner = isinstance(obj, Method) and obj.name == "module" and wrapping.wrapper_of(obj.receiver) is not None
+    return inner or wrapping.wrapper_of(network) is not None
 
 
 def _behind(value: Value | None) -> Made | None:

@@ -3,10 +3,11 @@
 ## What it does
 Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
 an error where the loop over the loader goes back over what it gets, itself or in a function that it calls: of an
-evaluation the order does not matter. Of data that are random numbers, made up when the data set is, it is a hint. It is
-a warning where an option says how many epochs there are, which is one by default, unless a command starts the program
-with more, in a script, a text or the program's own comments; a hint where commands start it and none has more. It is a
-hint, too, of a program that scripts and texts start without a launcher.
+evaluation the order does not matter, nor where the gradients are only read and nothing changes weights. Of data that
+are random numbers, made up when the data set is, it is a hint. It is a warning where an option says how many epochs
+there are, which is one by default, unless a command starts the program with more, in a script, a text or the program's
+own comments; a hint where commands start it and none has more. It is a hint, too, of a program that scripts and texts
+start without a launcher.
 
 ## Why it harms
 The order of the sampler is a function of `seed + epoch`, and the epoch stays 0 unless it is set: every epoch visits the
@@ -48,16 +49,15 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, random_draws
+from ddpdoctor.lint.facts import epoch_calls, loaders, loop_purpose, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Iteration
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
-from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
@@ -109,7 +109,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
             continue
-        if _evaluates(facts, iteration, epochs) or _takes_one(iteration):
+        if _in_any_order(facts, iteration, epochs, sampler):
             continue
         found = epoch_calls.epoch_set(facts, iteration, sampler)
         if found is EpochSet.IN_LOOP:
@@ -129,7 +129,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not local:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
-        trains = loaders.trains(iteration.loop) or _trains_by_call(facts, iteration)
+        trains = loop_purpose.trains(facts, iteration)
         severity = Severity.ERROR if found is EpochSet.NEVER and trains else Severity.WARNING
         message: str | Conditional = said
         open_: Unconfirmed | None = None
@@ -170,86 +170,19 @@ def _sampler(iteration: Iteration) -> Made | None:
     return sampler if loaders.shuffles(sampler) else None
 
 
+def _in_any_order(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop, sampler: Made) -> bool:
+    """Whether the order of what the loop gets does not matter: it evaluates, or measures, or looks at one batch."""
+    if loop_purpose.evaluates(facts, iteration, epochs) or _takes_one(iteration):
+        return True
+    if loop_purpose.measures(facts, iteration, epochs):
+        return True
+    return loop_purpose.evaluates_by_call(facts, iteration) and epoch_calls.another_is_told(facts, epochs, sampler)
+
+
 def _takes_one(iteration: Iteration) -> bool:
     """Whether the loop ends with its first turn: it looks at one batch, and what order the others have is the same."""
     loop = iteration.loop.node
     return isinstance(loop, ast.For) and isinstance(loop.body[-1], (ast.Break, ast.Return))
-
-
-#: methods that only a loop which trains calls
-_TRAINING = frozenset({"backward", "step", "zero_grad"})
-#: methods that put a network into evaluation, and into training
-_MODES = frozenset({"eval", "train"})
-#: what a block without gradients is under
-_NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
-
-
-def _evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
-    """Whether the network is put into evaluation inside the epoch loop before the loader is iterated, and nothing is
-    trained there: the order of what is evaluated does not matter."""
-    loop = iteration.loop.node
-    if any(inside.node is loop for call in facts.methods(*_TRAINING) for inside in call.context.loops):
-        return False  # perhaps by a function that the loop calls
-    if isinstance(loop, ast.For) and _only_evaluates(epochs.node, loop):
-        return True
-    for site in (*iteration.context.chain, iteration.loop.site):
-        module = blocks.module_of(facts, site)
-        function = innermost_function(module.tree, site.line) if module is not None else None
-        if function is None or _contains(function, epochs.node):
-            continue
-        if _mode(function, site.line) == "eval" and _TRAINING.isdisjoint(_methods(function)):
-            return True
-    return False
-
-
-def _trains_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
-    """Whether a function that the loop calls certainly goes back over what the loop gets: `backward` was met there
-    under no condition that is open, or on both sides of one."""
-    inside = [call for call in facts.methods("backward") if _within(call.context, iteration)]
-    opened = [frozenset(_opened(call.context, iteration)) for call in inside]
-    for conditions in opened:
-        if not conditions:
-            return True
-        if len(conditions) == 1 and any(other == {(site, not side)} for site, side in conditions for other in opened):
-            return True
-    return False
-
-
-def _within(context: Context, iteration: Iteration) -> bool:
-    """Whether something happens in this run of the loop, and not in another one of the same lines."""
-    chain = iteration.context.chain
-    around = any(loop.node is iteration.loop.node for loop in context.loops)
-    return around and context.chain[: len(chain)] == chain and context.mask == iteration.context.mask
-
-
-def _opened(context: Context, iteration: Iteration) -> Iterator[tuple[SourceSite, bool]]:
-    """The conditions on the way from the loop to what happens in it that nothing decides."""
-    outside = {(guard.site, guard.side) for guard in iteration.context.guards}
-    return ((g.site, g.side) for g in context.guards if (g.site, g.side) not in outside)
-
-
-def _only_evaluates(epochs: ast.AST, loop: ast.For) -> bool:
-    """Whether a loop that is written inside the epoch loop follows an `eval()` there, or computes without gradients."""
-    if not _contains(epochs, loop) or not _TRAINING.isdisjoint(_methods(loop)):
-        return False
-    contexts = (item.context_expr for node in walk(loop) if isinstance(node, ast.With) for item in node.items)
-    without = any(isinstance(one, ast.Call) and last_name(one.func) in _NO_GRADIENTS for one in contexts)
-    return without or _mode(epochs, loop.lineno) == "eval"
-
-
-def _mode(part: ast.AST, line: int) -> str:
-    """The mode that a network was put into last before a line; "" if it is not said."""
-    calls = [n for n in walk(part) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    said = sorted((n.lineno, last_name(n.func)) for n in calls if n.lineno < line and last_name(n.func) in _MODES)
-    return said[-1][1] if said else ""
-
-
-def _methods(part: ast.AST) -> set[str]:
-    return {last_name(n.func) for n in walk(part) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
-
-
-def _contains(function: ast.AST, node: ast.AST) -> bool:
-    return any(part is node for part in walk(function))
 
 
 def _place(iteration: Iteration, sampler: Made) -> SourceSite:

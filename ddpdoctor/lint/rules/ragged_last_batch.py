@@ -32,7 +32,8 @@ Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 ## When it is wrong
 When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
 every rank equally many samples, so with it, buffers created for each batch are right and not reported. Where all texts
-have one length, padded or packed, what belongs to the tokens can be gathered.
+have one length, padded or packed, what belongs to the tokens can be gathered: it is not reported where every tokenizer
+in the files that the program uses is called with `padding="max_length"` and `truncation`.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -90,7 +91,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _of_tokens(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Gathers of what has an entry for each token, in a batch that each rank pads on its own."""
-    if not heuristics.PADS_TEXTS.found_in(facts.module.text):
+    if not heuristics.PADS_TEXTS.found_in(facts.module.text) or _padded_alike(facts):
         return
     for call in facts.methods("gather_for_metrics", "gather"):
         if call.site.file != facts.module.path or not call.node.args or not _by_accelerate(call.node):
@@ -102,6 +103,25 @@ def _of_tokens(facts: ModuleFacts) -> Iterator[Finding | None]:
             "or fails: gather its sum or mean, or use pad_across_processes"
         )
         yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _padded_alike(facts: ModuleFacts) -> bool:
+    """Whether the files in reach pad texts, and all to a length that does not depend on the texts."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    padding = [call for module in modules for call in module.of(ast.Call) if _given(call, "padding") is not None]
+    return bool(padding) and all(map(_to_a_length, padding))
+
+
+def _to_a_length(call: ast.Call) -> bool:
+    """Whether a tokenizer makes shorter texts longer and longer ones shorter, to a length that nothing computes."""
+    padding, cut, length = (_given(call, name) for name in ("padding", "truncation", "max_length"))
+    longer = isinstance(padding, ast.Constant) and padding.value == "max_length"
+    shorter = cut is not None and not (isinstance(cut, ast.Constant) and not cut.value)
+    return longer and shorter and (length is None or not any(isinstance(n, ast.Call) for n in walk(length)))
+
+
+def _given(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
 def _of_one_length(facts: ModuleFacts, call: CallEvent) -> bool:

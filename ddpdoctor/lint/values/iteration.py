@@ -9,13 +9,17 @@ from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
+from ddpdoctor.model.record import replace
 
 #: calls that yield the elements of their first argument
 _GOING_THROUGH = frozenset({
     "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "tqdm.tqdm", "tqdm",
-    "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
+    "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
     "torch_xla.distributed.parallel_loader.MpDeviceLoader",
 })  # fmt: skip
+
+#: calls that count like `range`, and show how far they are
+_COUNTING = frozenset({"tqdm.trange", "tqdm.auto.trange", "tqdm.notebook.trange", "tqdm.rich.trange"})
 
 #: what a `for` really goes through, and its elements, None where they are not known
 Iterated = tuple[Value, Value | None]
@@ -101,12 +105,17 @@ def _range(over: Value, made: Made) -> Iterated:
     return over, unknown("index", made.site, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=Tag.INDEX)
 
 
+def _shown_range(over: Value, made: Made) -> Iterated:
+    return _range(over.with_object(replace(made, path="builtins.range", keywords=())), made)
+
+
 _OF_CALLS: dict[str, Callable[[Value, Made], Iterated]] = {
     **dict.fromkeys(_GOING_THROUGH, _first_argument),
     "builtins.enumerate": _enumerated,
     "itertools.islice": _sliced,
     "builtins.zip": _zipped,
     "builtins.range": _range,
+    **dict.fromkeys(_COUNTING, _shown_range),
     aliases.LOADER: _batches,
 }
 

@@ -221,10 +221,12 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
 
 
 def _own_data(value: Value, a: Value, b: Value) -> Value:
-    """Data of this rank on both paths, or on one path a tensor created as its replacement."""
+    """Data of this rank on both paths, or on one path a tensor created as its replacement; not one that was made of
+    what all ranks have.
+    """
     for side in (a, b):
         made_up = isinstance(side.object, Made) and side.object.path.startswith("torch.")
-        made_up = made_up and side.taint in (Taint.GIVEN, Taint.UNKNOWN)
+        made_up = made_up and side.taint in (Taint.GIVEN, Taint.UNKNOWN) and not side.tags & Tag.AGREED
         if side.taint is not Taint.RANK_LOCAL and not made_up:
             return value
     atoms = tuple(atom._replace(taint=Taint.RANK_LOCAL) for atom in value.atoms)
