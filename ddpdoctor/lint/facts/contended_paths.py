@@ -53,7 +53,8 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         handled = call.context.handler == "except" or (call.context.handler and contest is not Contest.FETCHES)
         if contest is None or handled or _suppressed(call):
             continue
-        asked = next((g for g in call.context.guards if asks(g)), None)
+        # an outer one may ask for another path, and give up
+        asked = next((g for g in reversed(call.context.guards) if asks(g)), None)
         if asked is None and contest is not Contest.MOVES:
             continue
         path, node = paths.path_of(call)

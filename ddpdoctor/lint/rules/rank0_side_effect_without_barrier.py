@@ -47,7 +47,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
+from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -145,6 +145,10 @@ def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bo
     return own and launch.trains_on_several(facts)
 
 
+#: the others run a network before they need the folder
+_AHEAD = "if making the folder takes longer than it takes the others to run their network, "
+
+
 def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
     touched = touched_files.touches(facts)
     writers = [t for t in touched if t.use in filesystem.CHANGES and t.call.context.some_ranks_only]
@@ -159,7 +163,15 @@ def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
                     f"only some ranks create this path, at line {done.line}, and the others use it here although "
                     "nothing makes them wait: put a barrier in between"
                 )
-                yield facts.finding(RULE, used, message, related=((writer.call.site, "created here, by some ranks"),))
+                late = reader.call.context.mask & ~writer.call.context.mask
+                ahead = head_starts.has_head_start(facts, writer, reader, late)
+                yield facts.finding(
+                    RULE,
+                    used,
+                    Conditional(_AHEAD if ahead else "", message),
+                    related=((writer.call.site, "created here, by some ranks"),),
+                    severity=Severity.HINT if ahead else None,
+                )
                 break
 
 
