@@ -50,7 +50,7 @@ def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
 
 
 def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether some ranks wait until the others are past the call: in a function on the way to it they run one collective
+    """Whether some ranks wait until the others are past the call: in a function on the way to it they run a collective
     more than the others before it, and the others theirs after it."""
     if not call.context.calls:
         return False

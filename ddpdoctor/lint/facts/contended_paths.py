@@ -10,7 +10,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import attendance, paths, touched_files
+from ddpdoctor.lint.facts import attendance, file_contents, paths, touched_files
 from ddpdoctor.lint.facts.attendance import Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
@@ -51,7 +51,7 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         contest = _contest(call)
         # a download is tried again after an error, but its file may be broken without one
         handled = call.context.handler == "except" or (call.context.handler and contest is not Contest.FETCHES)
-        if contest is None or handled or _suppressed(call):
+        if contest is None or handled or _suppressed(call) or file_contents.stays_empty(facts, call):
             continue
         # an outer one may ask for another path, and give up
         asked = next((g for g in reversed(call.context.guards) if asks(g)), None)

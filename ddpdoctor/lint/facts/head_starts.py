@@ -23,9 +23,7 @@ def has_head_start(facts: ModuleFacts, writer: Touch, reader: Touch, late: int) 
         return False
     mine = [call for call in facts.calls if call.context.calls[:1] == writer.call.context.calls[:1]]
     under = {(guard.site, guard.side) for guard in reader.call.context.guards}
-    runs = any(
-        writer.call.index < call.index < reader.call.index and _runs_network(call, late, under) for call in mine
-    )
+    runs = any(writer.call.index < call.index < reader.call.index and _runs_network(call, late, under) for call in mine)
     return runs and not _is_held_up(facts, [call for call in mine if call.index < writer.call.index], late)
 
 

@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
-        if paths.one_path(facts, call, path, node) and not missing:
+        if paths.one_path(facts, call, path, node) and not missing and not file_contents.stays_empty(facts, call):
             circumstance = _circumstance(facts, call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, circumstance)
