@@ -33,10 +33,15 @@ When something that lint cannot see makes the ranks wait, or, for what all ranks
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
 which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
 are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
-the program makes only with the rank added to its name. Reading in a folder that was only created is not reported, nor
-are downloads that write under another name first or stand in a hook that a framework runs on one rank. The rule is
-silent if there is a function in between whose name suggests that it synchronises, a context such as
-`main_process_first`, a lock, or a loop that polls for the file.
+the program makes only with the rank added to its name, what only tests use, and what needs a name that nothing in the
+repository mentions (`if data == "cifar10"`). So is a folder of one rank in which the others write only after they have
+run a network, which takes longer than making it.
+
+Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
+stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
+ranks store. What fills a folder, such as `save_pretrained`, makes it itself. The rule is silent if there is a function
+in between whose name suggests that it synchronises, a context such as `main_process_first`, a lock, or a loop that
+polls for the file, and where the program ends if there is more than one rank.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
