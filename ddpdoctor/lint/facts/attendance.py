@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import all_ranks, blocks, launch
+from ddpdoctor.lint.facts import all_ranks, blocks, launch, single_process
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.classes import external_bases
@@ -86,9 +86,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except" or _left_before(call) or launch.tested_alone(facts):
-        return None
-    if any(_alone_at(facts, site) for site in (*context.chain, call.site)):
+    if context.some_ranks_only or context.handler == "except" or _left_before(call) or _is_alone(facts, call):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -110,29 +108,9 @@ def _left_before(call: CallEvent) -> bool:
     return function is not None and blocks.left_before(function, call.site.line, _names_rank, ast.Return)
 
 
-def _alone_at(facts: ModuleFacts, site: SourceSite) -> bool:
-    """Whether the function around a place goes on to it only if there is one rank: `assert world_size == 1`."""
-    module = blocks.module_of(facts, site)
-    function = innermost_function(module.tree, site.line) if module is not None else None
-    statements = function.body if function is not None else module.tree.body if module is not None else []
-    before = [statement for statement in statements if (statement.end_lineno or statement.lineno) < site.line]
-    return any(isinstance(s, ast.Assert) and _counts_one(s.test, ast.Eq, ast.LtE, ast.Lt) for s in before) or any(
-        isinstance(s, ast.If) and blocks.leaves(s.body[-1]) and _counts_one(s.test, ast.NotEq, ast.Gt, ast.GtE)
-        for s in before
-    )
-
-
-#: operators that compare with the number after one
-_NEXT = (ast.Lt, ast.GtE)
-
-
-def _counts_one(test: ast.expr, *operators: type[ast.cmpop]) -> bool:
-    """Whether it compares the number of ranks with one, by one of these operators."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], operators):
-        return False
-    number, limit = test.comparators[0], 2 if isinstance(test.ops[0], _NEXT) else 1
-    asked = heuristics.COUNTS_RANKS.found_in(text_of(test.left))
-    return isinstance(number, ast.Constant) and number.value == limit and asked
+def _is_alone(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the call is in a test of one process, or in a program that ends where there are several."""
+    return launch.tested_alone(facts) or single_process.refuses_several(facts, call)
 
 
 def _names_rank(test: ast.expr) -> bool:

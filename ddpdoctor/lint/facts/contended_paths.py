@@ -243,12 +243,10 @@ def _missing(guard: Guard) -> bool:
     tree = expression_of(guard.text)
     if tree is None:
         return False
-    denied = {
-        id(inner)
-        for node in walk(tree)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        for inner in walk(node.operand)
-    }
+    denied = set[int]()
+    for node in walk(tree):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            denied ^= {id(inner) for inner in walk(node.operand)}  # twice is not at all
     asking = [node for node in walk(tree) if isinstance(node, ast.Call) and _asks_disk(node)]
     return any((id(node) in denied) is guard.side for node in asking)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -52,6 +52,41 @@ def _test(node: ast.AST) -> ast.expr | None:
 
 def _about_group(guard: Guard) -> bool:
     return len(guard.truth) == 1 and heuristics.ABOUT_GROUP.found_in(guard.text)
+
+
+def refuses_several(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the program comes to the call only if there is one rank: `assert world_size == 1`."""
+    return any(_is_refused_before(facts, site) for site in (*call.context.chain, call.site))
+
+
+def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether a statement before a place, in its function, ends the program where there are several ranks."""
+    module = blocks.module_of(facts, site)
+    scope = innermost_function(module.tree, site.line) or module.tree if module is not None else None
+    for statement in blocks.passed(scope, site.line) if scope is not None else ():
+        refusing = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
+        if isinstance(statement, ast.Assert) or refusing:
+            orders = _REFUSED if isinstance(statement, ast.If) else _ASSERTED
+            if _compares_size(scope, statement.test, orders):
+                return True
+    return False
+
+
+#: how the number of ranks is compared, and with what, in an assertion and where the program ends
+_ASSERTED: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.LtE: 1, ast.Lt: 2}
+_REFUSED: dict[type[ast.cmpop], int] = {ast.NotEq: 1, ast.Gt: 1, ast.GtE: 2}
+
+
+def _compares_size(scope: ast.AST, test: ast.expr, orders: Mapping[type[ast.cmpop], int]) -> bool:
+    """Whether a condition compares the number of ranks, perhaps kept in a variable, in one of these ways."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    number = test.comparators[0]
+    if not isinstance(number, ast.Constant) or orders.get(type(test.ops[0])) != number.value:
+        return False
+    name = test.left.id if isinstance(test.left, ast.Name) else ""
+    kept = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and name and last_name(n.targets[0]) == name]
+    return any(heuristics.COUNTS_RANKS.found_in(text_of(value)) for value in (test.left, *kept))
 
 
 def available_only(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
