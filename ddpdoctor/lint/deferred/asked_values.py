@@ -45,8 +45,9 @@ def mentions(program: bytes, name: str) -> bool:
         return True
     nodes = list(walk(tree))
     above = parents(nodes)
-    strings = (node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return any(word.search(node.value.encode()) and not _is_compared(node, above) for node in strings)
+    texts = ((node, node.value) for node in nodes if isinstance(node, ast.Constant))
+    strings = ((node, text.encode()) for node, text in texts if isinstance(text, str))
+    return any(word.search(text) and not _is_compared(node, above) for node, text in strings)
 
 
 def _is_compared(node: ast.AST, above: dict[ast.AST, ast.AST]) -> bool:

@@ -12,6 +12,7 @@ from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
+from ddpdoctor.program.sites import SourceSite
 
 #: methods of networks that run them
 _RUN = frozenset({"forward", "generate"})
@@ -27,7 +28,7 @@ def has_head_start(facts: ModuleFacts, writer: Touch, reader: Touch, late: int) 
     return runs and not _is_held_up(facts, [call for call in mine if call.index < writer.call.index], late)
 
 
-def _runs_network(call: CallEvent, late: int, under: set[tuple[object, bool]]) -> bool:
+def _runs_network(call: CallEvent, late: int, under: set[tuple[SourceSite, bool]]) -> bool:
     """Whether these ranks run a network there, whenever they come to what is under those conditions."""
     if late & ~call.context.mask or not all((guard.site, guard.side) in under for guard in call.context.guards):
         return False

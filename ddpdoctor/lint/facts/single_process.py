@@ -62,13 +62,14 @@ def refuses_several(facts: ModuleFacts, call: CallEvent) -> bool:
 def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
     """Whether a statement before a place, in its function, ends the program where there are several ranks."""
     module = blocks.module_of(facts, site)
-    scope = innermost_function(module.tree, site.line) or module.tree if module is not None else None
-    for statement in blocks.passed(scope, site.line) if scope is not None else ():
-        refusing = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
-        if isinstance(statement, ast.Assert) or refusing:
-            orders = _REFUSED if isinstance(statement, ast.If) else _ASSERTED
-            if _compares_size(scope, statement.test, orders):
-                return True
+    if module is None:
+        return False
+    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
+    for statement in blocks.passed(scope, site.line):
+        ends = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
+        orders = _ASSERTED if isinstance(statement, ast.Assert) else _REFUSED if ends else {}
+        if isinstance(statement, (ast.Assert, ast.If)) and _compares_size(scope, statement.test, orders):
+            return True
     return False
 
 
