@@ -82,12 +82,19 @@ def _compares_size(scope: ast.AST, test: ast.expr, orders: Mapping[type[ast.cmpo
     """Whether a condition compares the number of ranks, perhaps kept in a variable, in one of these ways."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
-    number = test.comparators[0]
-    if not isinstance(number, ast.Constant) or orders.get(type(test.ops[0])) != number.value:
+    number, limit = test.comparators[0], orders.get(type(test.ops[0]))
+    if limit is None or not isinstance(number, ast.Constant) or number.value != limit:
         return False
     name = test.left.id if isinstance(test.left, ast.Name) else ""
     kept = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and name and last_name(n.targets[0]) == name]
-    return any(heuristics.COUNTS_RANKS.found_in(text_of(value)) for value in (test.left, *kept))
+    return any(heuristics.COUNTS_RANKS.found_in(_called(value)) for value in (test.left, *kept))
+
+
+def _called(value: ast.expr) -> str:
+    """The name of a variable, an attribute, or a function that is asked for nothing in particular; "" of the rest."""
+    if isinstance(value, ast.Call):
+        return last_name(value.func) if not value.args and not value.keywords else ""
+    return last_name(value)
 
 
 def available_only(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:

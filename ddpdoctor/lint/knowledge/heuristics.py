@@ -74,7 +74,7 @@ JOB_SIZE = _words(
 COUNTS_RANKS = _pattern(
     "how many ranks there are, which a program may refuse to be more than one",
     "DD124: a program that refuses to be one of several",
-    r"(?<![a-z_])((ddp|dist|global|get)_)?world_?size(?!\([^)])|(?<![a-z_])num_(processes|ranks)",
+    r"^((ddp|dist|global|get)_)?world_?size$|^num_(processes|ranks)$",
 )
 NODE_RANK = _words(
     "a number of one machine", "DD143: refused where a rank is not its local rank", "local_rank", "get_local_rank"
