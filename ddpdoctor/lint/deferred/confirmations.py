@@ -149,7 +149,7 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
     # the name as well and this one is started as one
     launched = place_of(launches.launched, path) is not None
-    if path in launches.launched or (launched and (path not in launches.as_one or repository.is_only(path))):
+    if path in launches.shown or (launched and (path not in launches.as_one or repository.is_only(path))):
         return None
     at = place_of(launches.as_one, path)
     if at is None and (launches.launched or not launches.as_one):

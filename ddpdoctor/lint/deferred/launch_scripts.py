@@ -98,6 +98,11 @@ def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
         yield from _started(text, by, one=False)
 
 
+def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each such command, also of those in comments: `# or: torchrun train.py`."""
+    yield from started_by_launcher(_COMMENT.sub(b"", text))
+
+
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)

@@ -47,6 +47,11 @@ class Launches:
         return self._started(self.scripts, launch_scripts.started_by_launcher)
 
     @cached_property
+    def shown(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it with any launcher, or says in a comment how that is done."""
+        return self._started(self.scripts, launch_scripts.shown_by_launcher)
+
+    @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher."""
         return self._started(self.scripts, launch_scripts.started_alone)

@@ -849,6 +849,8 @@ def test_what_does_not_run_as_the_repository_shows_it(
         ("python -m train", "warning"),
         ("torchrun --nproc_per_node=4 -m train", "error"),
         ("python -m train\ntorchrun --nproc_per_node=4 -m train", "error"),
+        ("python -m train\n# or: torchrun --nproc_per_node=4 -m train", "error"),
+        ("python train.py\n# or: torchrun --nproc_per_node=4 train.py", "error"),
         # a module that is none of the repository's says nothing of it
         ("python -m pip install torch", "error"),
     ],
