@@ -77,7 +77,7 @@ class Callers:
             return False
         if _chooses_in(function) or self._is_made_on_some(function, above):
             return False
-        if depth and name in _STARTS:
+        if depth and name in STARTS:
             self.starts.add(path)
             return True  # by this name it may be called anywhere
         calls = self._called(name)
@@ -123,7 +123,7 @@ class Callers:
 
 
 #: what programs call their first function
-_STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "main_worker", "worker", "launch"})
+STARTS = frozenset({"main", "train", "run", "cli", "cli_main", "training", "main_worker", "worker", "launch"})
 
 
 def _parsed(raw: bytes) -> tuple[ast.Module, _Above] | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import given_options, rank_starters
+from ddpdoctor.lint.deferred import asked_values, given_options, rank_starters
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, says_launched
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
@@ -48,7 +48,8 @@ class Confirmation(NamedTuple):
 def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Confirmation | None:
     """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open."""
     ask = _CONFIRMING.get(finding.code) if asked else None
-    return (ask(repository, finding) if ask is not None else None) or _started_alone(repository, finding)
+    told = ask(repository, finding) if ask is not None else None
+    return told or _not_run(repository, finding) or _started_alone(repository, finding)
 
 
 def _path(finding: Finding) -> str:
@@ -148,7 +149,7 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
     # the name as well and this one is started as one
     launched = place_of(launches.launched, path) is not None
-    if path in launches.launched or (launched and (path not in launches.as_one or repository.is_only(path))):
+    if path in launches.shown or (launched and (path not in launches.as_one or repository.is_only(path))):
         return None
     at = place_of(launches.as_one, path)
     if at is None and (launches.launched or not launches.as_one):
@@ -163,6 +164,37 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
         given = Severity.HINT  # where nothing tells of ranks, another sampler is made
     return Confirmation(said, given, at, condition)
+
+
+#: what does harm at the moment in which a line runs
+_AS_IT_RUNS = frozenset({"DD124", "DD171"})
+
+
+def _not_run(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether nothing in the project, but perhaps a test, uses the function or class, or gives what it asks for."""
+    if finding.code not in _AS_IT_RUNS or finding.severity is Severity.HINT:
+        return None
+    name = repository.unused_at(_path(finding), finding.line)
+    said = f"nothing in the project but its tests uses {name}"
+    if name:
+        return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
+    return _not_asked_for(repository, finding)
+
+
+def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it runs only where a setting has a name that nothing in the repository mentions, although it gives that
+    setting others where it starts its programs."""
+    if not (repository.launches.launched or repository.launches.as_one):
+        return None
+    meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)
+    for file, line in ((finding.file, finding.line), *meant):
+        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
+        for asked, names in asked_values.asked_at(tree, line) if tree is not None else ():
+            if repository.sets(asked) and not any(map(repository.mentions, names)):
+                listed = " or ".join(names)
+                said = f"nothing in the repository mentions {listed} but such conditions"
+                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
+    return None
 
 
 def _is_chosen(path: str, line: int) -> bool:

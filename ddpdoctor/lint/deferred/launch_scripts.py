@@ -14,11 +14,22 @@ LAUNCHED = re.compile(
 #: what tells a program by hand that it is one of several ranks
 _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
 #: the interpreter alone, in a command without a launcher, and in one that is told its rank
-_PYTHON = re.compile(
-    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))"
-    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
+_ALONE = (
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|"
+    + _TOLD
+    + rb"))[^\n]*?\bpython[\d.]*\s+"
 )
-_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\b)")
+_WITH_RANK = rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+"
+_PYTHON = re.compile(_ALONE + rb"(?!-m\b)")
+_BY_HAND = re.compile(_WITH_RANK + rb"(?!-m\b)")
+#: what starts a program that is named as a module, by what starts one that is named as a file
+_MODULES_BY = {
+    OLD_LAUNCHER: OLD_LAUNCHER,
+    LAUNCHED: LAUNCHED,
+    _PYTHON: re.compile(_ALONE + rb"(?=-m\b)"),
+    _BY_HAND: re.compile(_WITH_RANK + rb"(?=-m\b)"),
+}
+_MODULE = re.compile(rb"(?<!\S)(?:-m|--module)[ =]+([A-Za-z_][\w.]*\w)(?!\S)")
 #: a launcher that starts one process, unless it is started on several nodes
 _ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
@@ -85,6 +96,11 @@ def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text with any launcher, or that is told its rank by hand."""
     for by in (LAUNCHED, _BY_HAND):
         yield from _started(text, by, one=False)
+
+
+def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each such command, also of those in comments: `# or: torchrun train.py`."""
+    yield from started_by_launcher(_COMMENT.sub(b"", text))
 
 
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
@@ -157,13 +173,25 @@ def _is_one(line: bytes) -> bool:
 
 
 def _program(line: bytes, by: re.Pattern[bytes]) -> str:
-    """The program that a command starts by this launcher, "" if none."""
-    found = by.search(line)
-    if found is None or line.lstrip().startswith(b"#"):
+    """The program that a command starts by this launcher, as a file or as a module, "" if none."""
+    if line.lstrip().startswith(b"#"):
         return ""
+    program = _behind(by, _PROGRAM, line) or _behind(_MODULES_BY[by], _MODULE, line)
+    return program.group(program.lastindex or 0).decode("utf-8", "replace") if program is not None else ""
+
+
+def _behind(by: re.Pattern[bytes], named: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
+    """What a command names behind the launcher, before another command begins."""
+    found = by.search(line)
+    if found is None:
+        return None
     plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
-    program = _PROGRAM.search(_ENDS.split(plain)[0])
-    return program.group().decode("utf-8", "replace") if program is not None else ""
+    return named.search(_ENDS.split(plain)[0])
+
+
+def is_module(program: str) -> bool:
+    """Whether a command names a program as a module: `python -m package.train`."""
+    return not program.endswith(".py")
 
 
 def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:

@@ -5,6 +5,7 @@ Each answer is by program: (script or text, line) that starts it.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -46,6 +47,11 @@ class Launches:
         return self._started(self.scripts, launch_scripts.started_by_launcher)
 
     @cached_property
+    def shown(self) -> dict[str, tuple[str, int]]:
+        """(script or text, line) that starts it with any launcher, or says in a comment how that is done."""
+        return self._started(self.scripts, launch_scripts.shown_by_launcher)
+
+    @cached_property
     def alone(self) -> dict[str, tuple[str, int]]:
         """(script or text, line) that starts it without a launcher."""
         return self._started(self.scripts, launch_scripts.started_alone)
@@ -83,8 +89,14 @@ class Launches:
     def shown_commands(self, path: str) -> list[bytes]:
         """Those, and the commands that the comments of the program show."""
         own = launch_scripts.commented_commands(read_file(path) or b"")
-        shown = [command for name, command in own if is_named(f"{posixpath.dirname(path)}/{name}", path)]
+        shown = [command for name, command in own if self._shows(name, path)]
         return [*self.commands(path), *shown]
+
+    def _shows(self, name: str, path: str) -> bool:
+        """Whether a command in a program starts that program."""
+        if launch_scripts.is_module(name):
+            return self._seen_from(path, name) == path
+        return is_named(f"{posixpath.dirname(path)}/{name}", path)
 
     def lines_with(self, path: str) -> list[bytes]:
         """The lines of shell scripts that name a program, by whatever they start it."""
@@ -102,9 +114,10 @@ class Launches:
     def _commands(self) -> list[tuple[str, str, bytes]]:
         """(script or text, program, command) of each."""
         return [
-            (script, self._seen_from(script, name), command)
+            (script, program, command)
             for script, raw in self.scripts.items()
             for name, command in launch_scripts.starting_commands(raw)
+            if (program := self._seen_from(script, name))
         ]
 
     def _started(
@@ -113,15 +126,28 @@ class Launches:
         started = dict[str, tuple[str, int]]()
         for script, raw in texts.items():
             for line, name in find(raw):
-                started.setdefault(self._seen_from(script, name), (script, line))
+                if program := self._seen_from(script, name):
+                    started.setdefault(program, (script, line))
         return started
 
     def _seen_from(self, script: str, name: str) -> str:
-        """The path of a program that a script names: from its own folder, or the nearest one around that has it."""
+        """The path of a program that a script names: from its own folder, or the nearest one around that has it; "" of
+        a module that is none of the repository's."""
         folder = posixpath.dirname(script)
+        if launch_scripts.is_module(name):
+            return self._file_of(folder, name.replace(".", "/"))
         while not is_file(program := posixpath.normpath(f"{folder}/{name}")) and folder != self.root:
             folder = posixpath.dirname(folder)
         return program
+
+    def _file_of(self, folder: str, module: str) -> str:
+        """The file of a module, as seen from a folder or the nearest one around that has it; "" if none has."""
+        while self.root and folder.startswith(self.root):
+            for start, end in itertools.product(("", "src/"), (".py", "/__main__.py")):
+                if is_file(program := f"{folder}/{start}{module}{end}"):
+                    return program
+            folder = posixpath.dirname(folder)
+        return ""
 
     @cached_property
     def _for_torch_1(self) -> frozenset[str]:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ddpdoctor.lint.deferred.callers import Callers
+from ddpdoctor.lint.deferred import asked_values
+from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
+from ddpdoctor.lint.deferred.uses import Uses
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries
@@ -68,8 +70,17 @@ class Repository:
     @cached_property
     def callers(self) -> Callers:
         """Who calls what in the project."""
+        return Callers(self._in_use)
+
+    @cached_property
+    def _in_use(self) -> dict[str, bytes]:
+        """The project's files without its tests and documentation."""
         texts = self.texts or {}
-        return Callers({path: text for path, text in texts.items() if not _is_apart(path[len(self.top) :])})
+        return {path: text for path, text in texts.items() if not _is_apart(path[len(self.top) :])}
+
+    @cached_property
+    def _uses(self) -> Uses:
+        return Uses(self._in_use)
 
     def may_start_ranks(self, path: str, *, program: bool) -> bool:
         """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
@@ -115,6 +126,43 @@ class Repository:
             return False
         name = self.callers.function_around(path, line)
         return bool(name) and not any(_names(text, name.encode()) for text in (*texts, *self.launches.scripts.values()))
+
+    def unused_at(self, path: str, line: int) -> str:
+        """The name of the function or class around a line that at most tests use, in a project that has programs; "" if
+        something uses it, or may: a text of the repository, or a file of settings, names it."""
+        texts = self.all_texts
+        if texts is None or not any(b"__main__" in text for text in texts):
+            return ""
+        name = self._uses.unused_at(path, line)
+        if not name or name in STARTS:
+            return ""
+        word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+        said = (*self.launches.scripts.values(), *self.configurations.files.values())
+        return "" if any(map(word.search, said)) or self._is_named_around(word) else name
+
+    def sets(self, setting: str) -> bool:
+        """Whether a command of the repository gives an option of this name, or a file of settings has it."""
+        given = re.compile(rb"--" + re.sub(rb"[-_]", b"[-_]", setting.encode()) + rb"\b")
+        key = re.compile(rb"^[ \t]*[\"']?" + re.escape(setting.encode()) + rb"[\"']?[ \t]*[:=]", re.MULTILINE)
+        said, files = self.launches.scripts.values(), self.configurations.files.values()
+        return any(map(given.search, said)) or any(map(key.search, files))
+
+    def mentions(self, name: str) -> bool:
+        """Whether a text, script or file of settings of the repository has a name, or a program other than to compare
+        something with it; so it may where there are too many files."""
+        word = asked_values.word_of(name)
+        said = (*self.launches.scripts.values(), *self.configurations.files.values())
+        paths = list(itertools.islice(_files(self._root or self.top), MOST_CALLERS + 1))
+        if len(paths) > MOST_CALLERS or any(map(word.search, said)):
+            return True
+        return any(raw is None or asked_values.mentions(raw, name) for raw in map(read_file, paths))
+
+    def _is_named_around(self, word: re.Pattern[bytes]) -> bool:
+        """Whether a program of the repository outside of the project's folder names something, or cannot be read."""
+        paths = list(itertools.islice(_files(self._root), MOST_CALLERS + 1)) if self._root else []
+        around = [p for p in paths if not p.startswith(f"{self.top}/") and not _is_apart(p[len(self._root) :])]
+        read = map(read_file, around)
+        return len(paths) > MOST_CALLERS or any(raw is None or word.search(raw) for raw in read)
 
     def _read(self, endings: tuple[str, ...]) -> dict[str, bytes]:
         """The repository's files with these endings by path, those of a size that people write."""

@@ -8,6 +8,7 @@ whose trainer calls a hook.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -50,22 +51,22 @@ def witness(facts: ModuleFacts, call: CallEvent) -> Witness | None:
 
 def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether some ranks wait until the others are past the call: in a function on the way to it they run a collective
-    before it, and the others theirs after it."""
+    more than the others before it, and the others theirs after it."""
     if not call.context.calls:
         return False
     way = (*call.context.chain, call.site)
-    before: set[str] = set()
-    after: set[str] = set()
+    before, after = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     for op, chain, under in _operations(facts, call.context.calls[0]):
         here = way[len(chain)] if chain == way[: len(chain)] and len(chain) < len(way) else None
         if here is None or op.site.file != here.file:
             continue
-        chosen = {branch.text for branch, _ in under if _on_rank(branch)}
+        chosen = {(branch.text, side) for branch, side in under if _on_rank(branch)}
         if op.site.end_line < here.line:
-            before |= chosen
+            before.update(chosen)
         elif op.site.line > here.end_line:
-            after |= chosen
-    return bool(before and after - before) or _let_through(facts, call)
+            after.update(chosen)
+    waiting = any(before[those] > before[others] for those in before for others in after)
+    return waiting or _let_through(facts, call)
 
 
 def _let_through(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import all_ranks, blocks, launch
+from ddpdoctor.lint.facts import all_ranks, blocks, launch, single_process
 from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.classes import external_bases
@@ -86,7 +86,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except" or _left_before(call) or launch.tested_alone(facts):
+    if context.some_ranks_only or context.handler == "except" or _left_before(call) or _is_alone(facts, call):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -106,6 +106,11 @@ def _left_before(call: CallEvent) -> bool:
     """Whether some ranks may have left the function before the call."""
     function = innermost_function(call.context.module.tree, call.site.line)
     return function is not None and blocks.left_before(function, call.site.line, _names_rank, ast.Return)
+
+
+def _is_alone(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the call is in a test of one process, or in a program that ends where there are several."""
+    return launch.tested_alone(facts) or single_process.refuses_several(facts, call)
 
 
 def _names_rank(test: ast.expr) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.enclosing import innermost_function, statements_around
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -38,6 +38,17 @@ def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
             for side in (node.body, node.orelse):
                 if side and leaves(side[-1]):
                     found.append((node, side[-1]))
+    return found
+
+
+def passed(scope: ast.AST, line: int) -> list[ast.stmt]:
+    """The statements of a function that have run, to their ends, whenever it comes to a line."""
+    found: list[ast.stmt] = []
+    for holder in (scope, *statements_around(scope, line)):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(holder, name, None)
+            if isinstance(block, list) and any(s.lineno <= line <= (s.end_lineno or s.lineno) for s in block):
+                found += [statement for statement in block if (statement.end_lineno or statement.lineno) < line]
     return found
 
 

@@ -10,7 +10,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import attendance, paths, touched_files
+from ddpdoctor.lint.facts import attendance, file_contents, paths, touched_files
 from ddpdoctor.lint.facts.attendance import Attended
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
@@ -51,9 +51,10 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         contest = _contest(call)
         # a download is tried again after an error, but its file may be broken without one
         handled = call.context.handler == "except" or (call.context.handler and contest is not Contest.FETCHES)
-        if contest is None or handled or _suppressed(call):
+        if contest is None or handled or _suppressed(call) or file_contents.stays_empty(facts, call):
             continue
-        asked = next((g for g in call.context.guards if asks(g)), None)
+        # an outer one may ask for another path, and give up
+        asked = next((g for g in reversed(call.context.guards) if asks(g)), None)
         if asked is None and contest is not Contest.MOVES:
             continue
         path, node = paths.path_of(call)
@@ -242,12 +243,10 @@ def _missing(guard: Guard) -> bool:
     tree = expression_of(guard.text)
     if tree is None:
         return False
-    denied = {
-        id(inner)
-        for node in walk(tree)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        for inner in walk(node.operand)
-    }
+    denied = set[int]()
+    for node in walk(tree):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            denied ^= {id(inner) for inner in walk(node.operand)}  # twice is not at all
     asking = [node for node in walk(tree) if isinstance(node, ast.Call) and _asks_disk(node)]
     return any((id(node) in denied) is guard.side for node in asking)
 

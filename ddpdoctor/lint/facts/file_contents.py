@@ -1,4 +1,6 @@
-"""What a program writes to a file: the settings of the run, and copies of its source, are the same from every rank."""
+"""What a program writes to a file: the settings of the run, copies of its source, and nothing at all, are the same from
+every rank.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ddpdoctor.lint.facts import paths
+from ddpdoctor.lint.facts import paths, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -19,7 +22,7 @@ _DUMPS = frozenset({"dump", "safe_dump", "dump_all"})
 #: functions and methods that give the settings in another form
 _FORMS = frozenset({
     "dumps", "dump", "safe_dump", "vars", "dict", "list", "str", "repr", "sorted", "items", "copy", "deepcopy",
-    "asdict", "to_dict", "to_json", "to_yaml", "to_container", "pformat", "format", "join",
+    "asdict", "to_dict", "to_json", "to_yaml", "to_container", "pformat", "format", "join", "_get_kwargs",
 })  # fmt: skip
 #: sizes of the job, the same on every rank
 _SIZES = frozenset({"get_world_size", "device_count", "len", "int", "float", "bool"})
@@ -37,6 +40,37 @@ def of_settings(facts: ModuleFacts, call: CallEvent) -> bool:
     written = [content for node in _uses(call) for content in _contents(node)]
     _, given = paths.arguments(facts, call)
     return bool(written) and all(_settings(_Place(call, given), content, _DEEPEST) for content in written)
+
+
+def stays_empty(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether an `open` makes a file into which nothing is ever written, such as one that is locked: however many ranks
+    make it, it is the same."""
+    mode = call.argument(1, "mode") if call.path == filesystem.OPEN else None
+    if mode is None or mode.constant not in ("w", "wb", "a", "ab") or not _leaves_empty(call):
+        return False
+    touched = touched_files.touches(facts)
+    parts = next((touch.parts for touch in touched if touch.call is call), None)
+    return parts is not None and not any(
+        touch.parts == parts and touch.use in _WRITES and not _leaves_empty(touch.call) for touch in touched
+    )
+
+
+_WRITES = frozenset({Use.WRITES_FILE, Use.MOVES, Use.FILLS})
+
+
+def _leaves_empty(call: CallEvent) -> bool:
+    """Whether an opened file is closed without any use of it."""
+    module = call.context.module
+    for user in module.of(ast.Call):
+        if isinstance(user.func, ast.Attribute) and user.func.value is call.node:
+            return user.func.attr == "close"
+    for block in module.of(ast.With):
+        item = next((item for item in block.items if item.context_expr is call.node), None)
+        if item is not None:
+            name = item.optional_vars.id if isinstance(item.optional_vars, ast.Name) else ""
+            used = (node for statement in block.body for node in walk(statement) if isinstance(node, ast.Name))
+            return item.optional_vars is None or (bool(name) and all(node.id != name for node in used))
+    return False
 
 
 class _Place(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -52,6 +52,49 @@ def _test(node: ast.AST) -> ast.expr | None:
 
 def _about_group(guard: Guard) -> bool:
     return len(guard.truth) == 1 and heuristics.ABOUT_GROUP.found_in(guard.text)
+
+
+def refuses_several(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the program comes to the call only if there is one rank: `assert world_size == 1`."""
+    return any(_is_refused_before(facts, site) for site in (*call.context.chain, call.site))
+
+
+def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether a statement before a place, in its function, ends the program where there are several ranks."""
+    module = blocks.module_of(facts, site)
+    if module is None:
+        return False
+    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
+    for statement in blocks.passed(scope, site.line):
+        ends = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
+        orders = _ASSERTED if isinstance(statement, ast.Assert) else _REFUSED if ends else {}
+        if isinstance(statement, (ast.Assert, ast.If)) and _compares_size(scope, statement.test, orders):
+            return True
+    return False
+
+
+#: how the number of ranks is compared, and with what, in an assertion and where the program ends
+_ASSERTED: dict[type[ast.cmpop], int] = {ast.Eq: 1, ast.LtE: 1, ast.Lt: 2}
+_REFUSED: dict[type[ast.cmpop], int] = {ast.NotEq: 1, ast.Gt: 1, ast.GtE: 2}
+
+
+def _compares_size(scope: ast.AST, test: ast.expr, orders: Mapping[type[ast.cmpop], int]) -> bool:
+    """Whether a condition compares the number of ranks, perhaps kept in a variable, in one of these ways."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    number, limit = test.comparators[0], orders.get(type(test.ops[0]))
+    if limit is None or not isinstance(number, ast.Constant) or number.value != limit:
+        return False
+    name = test.left.id if isinstance(test.left, ast.Name) else ""
+    kept = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and name and last_name(n.targets[0]) == name]
+    return any(heuristics.COUNTS_RANKS.found_in(_called(value)) for value in (test.left, *kept))
+
+
+def _called(value: ast.expr) -> str:
+    """The name of a variable, an attribute, or a function that is asked for nothing in particular; "" of the rest."""
+    if isinstance(value, ast.Call):
+        return last_name(value.func) if not value.args and not value.keywords else ""
+    return last_name(value)
 
 
 def available_only(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:

@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.tags import ANY_RANK
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Symbol, Value, unknown
 from ddpdoctor.model.record import record
 
@@ -93,8 +93,11 @@ _DEEPEST = 8
 
 
 def parts_of(value: Value, depth: int = 0) -> Parts | None:
-    """The path in parts; None if it differs by rank, cannot be compared or has too many nested joins."""
+    """The path in parts; None if it differs by rank, cannot be compared or has too many nested joins, or if only the
+    ranks that have stored it can use it."""
     obj = value.object
+    if value.tags & Tag.STORED_BY_SOME:
+        return None
     if isinstance(obj, Made) and obj.path in _SAME and obj.args:
         given = [parts_of(a, depth + 1) for a in obj.args] if depth < _DEEPEST else [None]
         if given[0] is None:
@@ -110,13 +113,26 @@ def parts_of(value: Value, depth: int = 0) -> Parts | None:
     return (atom.key,) if isinstance(atom, Symbol) and atom != _ANY_TEXT else None
 
 
+#: make a folder, and none of those around it
+_MAKE_ONE = frozenset({"os.mkdir", ".mkdir"})
+
+
+def _makes_only_last(call: CallEvent) -> bool:
+    """Whether it makes a folder and fails where the one around it is missing."""
+    if call.opaque or (call.path or f".{call.method}") not in _MAKE_ONE:
+        return False
+    parents = call.keyword("parents")
+    return parents is None or parents.constant is False
+
+
 def needs(reader: Touch, writer: Touch) -> bool:
     """Whether `reader` fails, or reads something else, unless `writer` came before."""
     mine, theirs = reader.parts, writer.parts
     inside = len(mine) > len(theirs) and mine[: len(theirs)] == theirs
     if writer.use is Use.MAKES_FOLDER:
-        # who reads in a folder that was made here, at most empty, means one that was there before
-        return inside and reader.use in (Use.WRITES_FILE, Use.FILLS, Use.MOVES)
+        # who reads in a folder that was made here, at most empty, means one that was there before; what fills a folder
+        # makes it, with those around it
+        return inside and (reader.use in (Use.WRITES_FILE, Use.MOVES) or _makes_only_last(reader.call))
     if reader.use not in (Use.READS, Use.LISTS):
         return False
     if mine == theirs:

@@ -72,7 +72,7 @@ def _whole(value: Value, key: int, name: str) -> Value:
     """An object that only some ranks have stored, while the other ranks' value is not known."""
     if value.object is None or left_alone(key, name) not in value.atoms:
         return value
-    return of_object(value.object, key, name).with_tags(value.tags | Tag.MAYBE)
+    return of_object(value.object, key, name).with_tags(value.tags | Tag.MAYBE | Tag.STORED_BY_SOME)
 
 
 def _stored(

@@ -71,6 +71,11 @@ JOB_RANK = _words(
 JOB_SIZE = _words(
     "the size of the whole job", "DD143: no more ranks than this machine has devices", "world_size", "get_world_size"
 )
+COUNTS_RANKS = _pattern(
+    "how many ranks there are, which a program may refuse to be more than one",
+    "DD124: a program that refuses to be one of several",
+    r"^((ddp|dist|global|get)_)?world_?size$|^num_(processes|ranks)$",
+)
 NODE_RANK = _words(
     "a number of one machine", "DD143: refused where a rank is not its local rank", "local_rank", "get_local_rank"
 )

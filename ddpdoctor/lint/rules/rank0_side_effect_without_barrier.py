@@ -33,10 +33,15 @@ When something that lint cannot see makes the ranks wait, or, for what all ranks
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
 which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
 are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
-the program makes only with the rank added to its name. Reading in a folder that was only created is not reported, nor
-are downloads that write under another name first or stand in a hook that a framework runs on one rank. The rule is
-silent if there is a function in between whose name suggests that it synchronises, a context such as
-`main_process_first`, a lock, or a loop that polls for the file.
+the program makes only with the rank added to its name, what only tests use, and what needs a name that nothing in the
+repository mentions (`if data == "cifar10"`). So is a folder of one rank in which the others write only after they have
+run a network, which takes longer than making it.
+
+Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
+stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
+ranks store. What fills a folder, such as `save_pretrained`, makes it itself. The rule is silent if there is a function
+in between whose name suggests that it synchronises, a context such as `main_process_first`, a lock, or a loop that
+polls for the file, and where the program ends if there is more than one rank.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
@@ -47,7 +52,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, launch, loaders, touched_files
+from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -145,6 +150,10 @@ def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bo
     return own and launch.trains_on_several(facts)
 
 
+#: the others run a network before they need the folder
+_AHEAD = "if making the folder takes longer than it takes the others to run their network, "
+
+
 def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
     touched = touched_files.touches(facts)
     writers = [t for t in touched if t.use in filesystem.CHANGES and t.call.context.some_ranks_only]
@@ -159,7 +168,15 @@ def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
                     f"only some ranks create this path, at line {done.line}, and the others use it here although "
                     "nothing makes them wait: put a barrier in between"
                 )
-                yield facts.finding(RULE, used, message, related=((writer.call.site, "created here, by some ranks"),))
+                late = reader.call.context.mask & ~writer.call.context.mask
+                ahead = head_starts.has_head_start(facts, writer, reader, late)
+                yield facts.finding(
+                    RULE,
+                    used,
+                    Conditional(_AHEAD if ahead else "", message),
+                    related=((writer.call.site, "created here, by some ranks"),),
+                    severity=Severity.HINT if ahead else None,
+                )
                 break
 
 

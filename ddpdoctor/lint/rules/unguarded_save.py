@@ -39,9 +39,9 @@ No automatic fix: sharded models must be gathered by all ranks before one of the
 When each process runs in its own folder or file system. Paths that contain a rank, a host or a time, or come from a
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
-that lets the ranks through in turn; nor is a test that starts no ranks. A path made of a loop's variable is a hint: it
-may name a sample of this rank. So are settings of the run and copies of the program's own files, which are the same
-text from every rank.
+that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
+loop's variable is a hint: it may name a sample of this rank. So are settings of the run and copies of the program's own
+files, which are the same text from every rank, and what only tests use.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -69,7 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call, path, node in written_files.files(facts):
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
-        if paths.one_path(facts, call, path, node) and not missing:
+        if paths.one_path(facts, call, path, node) and not missing and not file_contents.stays_empty(facts, call):
             circumstance = _circumstance(facts, call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             yield _told(facts, call, message, circumstance)

@@ -98,6 +98,8 @@ class Tag:
     # what is sure of it
     #: this object on some paths or ranks only
     MAYBE: Final = 1 << 33
+    #: an attribute that some ranks store, and that the others do not have
+    STORED_BY_SOME: Final = 1 << 41
     #: certainly passed by the caller, not a default
     GIVEN: Final = 1 << 34
     #: returned by a function that runs collectives, so all ranks may have agreed on it

@@ -792,3 +792,77 @@ def fit(model):
     repository({"fit.py": program, "start.py": started})
     report = engine.lint(["."], Settings(frozenset({"DD171"})))
     assert bool(report.findings) is found
+
+
+CLEARS = """\
+import os
+
+import torch.distributed as dist
+
+
+class Cleaner:
+    def __init__(self, path):
+        self.path = path
+
+    def clean(self, data):
+        dist.barrier()
+        if data == "digits":
+            if os.path.exists(self.path):
+                os.remove(self.path)
+"""
+MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").clean(read().data)\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "begins", "severity"),
+    [
+        ({"main.py": MAIN}, "", "warning"),
+        # only a test uses it
+        ({"main.py": "if __name__ == '__main__':\n    pass\n", "tests/t.py": MAIN}, "if anything uses", "hint"),
+        # a program around the package, a file of settings, or a text names it
+        ({"main.py": "if __name__ == '__main__':\n    pass\n", "conf/a.yaml": "_target_: a.Cleaner"}, "", "warning"),
+        ({"main.py": "if __name__ == '__main__':\n    pass\n", "README.md": "make a Cleaner"}, "", "warning"),
+        # a library has its users elsewhere
+        ({"other.py": "x = 1\n"}, "", "warning"),
+        # no command and no file gives the name that it asks for
+        ({"main.py": MAIN, "run.sh": "torchrun main.py --data letters"}, "if data is digits, ", "hint"),
+        ({"main.py": MAIN, "run.sh": "torchrun main.py", "a.yaml": "data: letters"}, "if data is digits, ", "hint"),
+        ({"main.py": MAIN, "run.sh": "torchrun main.py --data digits"}, "", "warning"),
+        ({"main.py": MAIN, "run.sh": "torchrun main.py --data letters", "a.md": "or digits"}, "", "warning"),
+        # nothing shows what else it may be given
+        ({"main.py": MAIN, "run.sh": "torchrun main.py"}, "", "warning"),
+        ({"main.py": MAIN, "a.yaml": "data: letters"}, "", "warning"),
+    ],
+)
+def test_what_does_not_run_as_the_repository_shows_it(
+    files: dict[str, str], begins: str, severity: str, repository: Repository
+) -> None:
+    repository({"a.py": CLEARS, **files})
+    (finding,) = engine.lint(["a.py"], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
+    assert finding.condition.startswith(begins) if begins else not finding.condition
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("python -m train", "warning"),
+        ("torchrun --nproc_per_node=4 -m train", "error"),
+        ("python -m train\ntorchrun --nproc_per_node=4 -m train", "error"),
+        ("python -m train\n# or: torchrun --nproc_per_node=4 -m train", "error"),
+        ("python train.py\n# or: torchrun --nproc_per_node=4 train.py", "error"),
+        # a module that is none of the repository's says nothing of it
+        ("python -m pip install torch", "error"),
+    ],
+)
+def test_a_program_that_is_named_as_a_module(command: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": EPOCHS, "docs/run.md": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize("file", ["shop/train.py", "src/shop/train.py", "shop/train/__main__.py"])
+def test_the_file_of_a_module(file: str, repository: Repository) -> None:
+    repository({file: EPOCHS, "docs/run.md": "python -m shop.train"})
+    (finding,) = engine.lint([file], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == "warning"
