@@ -171,7 +171,7 @@ def test_a_run_without_options_keeps_what_it_finds(folder: Path) -> None:
 
 def test_runs_side_by_side_find_the_same(folder: Path) -> None:
     for number in range(20):
-        (folder / f"train{number}.py").write_text(TRAIN)
+        (folder / f"train{number}.py").write_text(f"{TRAIN}# {number}\n")
     command = [sys.executable, "-c", PROGRAM, "lint", "--jobs", "2", "-o", "concise", "."]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
     told = {run.communicate()[0] for run in runs}

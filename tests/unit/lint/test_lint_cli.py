@@ -163,7 +163,7 @@ def test_notebooks(tmp_path: Path) -> None:
 
 def test_the_same_order_whatever_the_number_of_jobs(tmp_path: Path) -> None:
     for index in range(40):
-        (tmp_path / f"m{index}.py").write_text(BROKEN)
+        (tmp_path / f"m{index}.py").write_text(f"{BROKEN}# {index}\n")
     one = lint(tmp_path, "--jobs", "1", "-o", "concise", ".").stdout
     assert one == lint(tmp_path, "--jobs", "4", "-o", "concise", ".").stdout
     assert one.count("DD111") == 40

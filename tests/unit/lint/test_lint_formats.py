@@ -100,7 +100,7 @@ def test_names_of_files_are_escaped_as_each_format_has_it() -> None:
 
 def test_names_that_are_no_text_are_told_in_every_format(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.py")).write_text(BROKEN)
-    (tmp_path / "n\nl.py").write_text(BROKEN)
+    (tmp_path / "n\nl.py").write_text(f"{BROKEN}# another\n")
     for form in ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit"):
         done = lint(tmp_path, "-o", form, ".", PYTHONIOENCODING="ascii:strict")
         assert (done.returncode, done.stderr) == (1, ""), form
