@@ -1,4 +1,7 @@
-"""How the scripts and texts of a repository start its programs: by which launcher, and for which torch."""
+"""How the scripts and texts of a repository start its programs: by which launcher, and for which torch. Pure.
+
+A program is a path (`tools/train.py`), or of `-m` a dotted name (`tools.train`).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,17 @@ _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK
 #: the interpreter alone, in a command without a launcher, and in one that is told its rank
 _PYTHON = re.compile(
     rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))"
-    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\b)"
+    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)"
 )
-_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\b)")
-#: a launcher that starts one process, unless it is started on several nodes
-_ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
-_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
+_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)")
+#: DeepSpeed's launcher, which passes the local rank as an option with an underscore
+_DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
+#: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
+_ONE_PROCESS = re.compile(
+    rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]+[\"']?1(?!\d)"
+    rb"|--include[= ]+[\"']?[\w.-]+:\d+(?![\d,:@-])"
+)
+_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
 #: what starts a program on several nodes, or is told to
 _ON_NODES = re.compile(
     rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
@@ -44,14 +52,22 @@ _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
 _HOLDS = re.compile(
     rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
     rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
-    rb"|[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    rb"|(?!\d+[ \t])"
+    rb"[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
     re.MULTILINE,
 )
 _VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
-_PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
+#: what a variable is given, and what else gives one something
+_GIVEN = re.compile(rb"(?<![\w$.-])(\w+)=([^\s;&|)]*)|\b(?:for|read)[ \t]+(?:-\w+[ \t]+)*(\w+)")
+_PROGRAM = re.compile(
+    rb"(?<![\w./-])(?:([\w./-]*\w\.py)(?![\w.])|(?:-m|--module)[= ]+([A-Za-z_]\w*(?:\.\w+)*)(?![\w/-]))"
+)
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
+#: an image of torch: its authors' by the version, NVIDIA's by year and month, with torch 1 to the end of 2022
+_IMAGE = rb"\bpytorch/pytorch:v?|(?:nvidia|nvcr\.io[\w/-]*)/pytorch:"
 #: a version of torch before 2 that is not only the oldest one that will do
 _TORCH_1 = re.compile(
+    rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
     rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+"
     rb"(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
     rb"|\btorch\s*<\s*2",
@@ -59,7 +75,7 @@ _TORCH_1 = re.compile(
 )
 _LIGHTNING_1 = re.compile(rb"\blightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
 #: any version of torch that is asked for or was used
-_TORCH = re.compile(rb"\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)\d+\.\d+", re.IGNORECASE)
+_TORCH = re.compile(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
 
 
 def joined(text: bytes) -> bytes:
@@ -87,6 +103,11 @@ def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
         yield from _started(text, by, one=False)
 
 
+def started_by_deepspeed(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command with DeepSpeed's launcher."""
+    yield from _started(text, _DEEPSPEED)
+
+
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)
@@ -95,6 +116,12 @@ def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
 def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command with a launcher that is told to start one process."""
     yield from _started(text, LAUNCHED, one=True)
+
+
+def started_as_one_by_setting(text: bytes) -> Iterator[tuple[int, str]]:
+    """The same of those that a variable tells, whose number people change."""
+    fixed = {number for number, line in _commands(text, {}) if _is_one(line)}
+    yield from (found for found in started_as_one(text) if found[0] not in fixed)
 
 
 def lines(script: bytes) -> Iterator[bytes]:
@@ -133,8 +160,7 @@ def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> 
 
 def on_nodes(text: bytes) -> int | None:
     """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
-    found = _ON_NODES.search(text)
-    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
+    return next((number for number, line in _commands(text) if _ON_NODES.search(line) is not None), None)
 
 
 def passes_local_rank(text: bytes) -> bool:
@@ -145,6 +171,15 @@ def passes_local_rank(text: bytes) -> bool:
 def is_one_on_its_node(line: bytes) -> bool:
     """Whether a command with a launcher starts one process on each machine."""
     return _ONE_PROCESS.search(line) is not None
+
+
+def needs_no_local_rank(line: bytes) -> bool:
+    """Whether a command starts one process, or by a launcher that passes the option with an underscore."""
+    if OLD_LAUNCHER.search(line) is not None:
+        return False
+    if LAUNCHED.search(line) is not None:
+        return _is_one(line) or _DEEPSPEED.search(line) is not None
+    return _PYTHON.search(line) is not None
 
 
 def gives_own_gpus(script: bytes) -> bool:
@@ -163,19 +198,27 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
         return ""
     plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
     program = _PROGRAM.search(_ENDS.split(plain)[0])
-    return program.group().decode("utf-8", "replace") if program is not None else ""
+    return (program[1] or program[2]).decode("utf-8", "replace") if program is not None else ""
 
 
-def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
+def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:
     """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
-    that."""
+    that, and with the numbers that its variables are always given, if these are not named."""
     number = 1
-    programs: dict[bytes, list[bytes]] = {}
+    programs = _numbers(script) if numbers is None else dict(numbers)
     for name, program in _HOLDS.findall(script):
         programs.setdefault(name, []).append(program)
     for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
         yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
+
+
+def _numbers(script: bytes) -> dict[bytes, list[bytes]]:
+    """The variables that a script gives one number, and nothing else anywhere."""
+    given: dict[bytes, set[bytes]] = {}
+    for name, value, other in _GIVEN.findall(script):
+        given.setdefault(name or other, set()).add(value.strip(b"\"'"))
+    return {name: [*values] for name, values in given.items() if len(values) == 1 and next(iter(values)).isdigit()}
 
 
 def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:
