@@ -733,10 +733,18 @@ ENGINE = """\
 import deepspeed
 import torch.distributed as dist
 
-engine, _, _, _ = deepspeed.initialize(model=make())
-engine.step()
-if dist.get_rank() == 0:
-    engine.save_checkpoint("out")
+
+def main():
+    engine, _, _, _ = deepspeed.initialize(model=make())
+    for batch in batches():
+        engine.backward(engine(batch))
+        engine.step()
+    if dist.get_rank() == 0:
+        engine.save_checkpoint("out")
+
+
+if __name__ == "__main__":
+    main()
 """
 
 
