@@ -15,7 +15,7 @@ from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, Related, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -113,13 +113,18 @@ def _with_confirmed(results: list[FileResult]) -> list[Finding]:
 
 
 def _unproved(results: list[FileResult]) -> list[Finding]:
-    """Unsure findings, without those that a finding of another file is about."""
+    """Unsure findings, without those that another finding is about."""
     open_ = [f for r in results for f in r.unsure]
     if not open_:
         return []
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
-              if f.severity is not Severity.HINT for r in f.related}  # fmt: skip
+              if f.severity is not Severity.HINT for r in f.related if not _is_own(r, f)}  # fmt: skip
     return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
+
+
+def _is_own(note: Related, finding: Finding) -> bool:
+    """Whether a note is about the line of its finding."""
+    return (note.file, note.line) == (finding.file, finding.line)
 
 
 def relax_collector() -> None:

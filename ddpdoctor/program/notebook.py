@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ddpdoctor.program.source import DecodedSource, Unreadable, parse
 
@@ -17,6 +18,31 @@ _QUESTION = re.compile(r"(?P<indent>\s*)%{0,2}[\w.*\[\]]+\?{1,2}\s*$")
 
 def decode(raw: bytes) -> DecodedSource | Unreadable:
     """The code cells of a notebook as one source; empty for a notebook in another language."""
+    document = _document(raw)
+    if isinstance(document, Unreadable):
+        return document
+    return _joined(document["cells"] if _is_python(document.get("metadata")) else [])
+
+
+class Cell(NamedTuple):
+    """A cell as it is written."""
+
+    #: from 1, with those of text
+    number: int
+    is_code: bool
+    lines: Sequence[str]
+
+
+def cells_of(raw: bytes) -> Iterator[Cell]:
+    """All cells of a notebook, none of one that cannot be read."""
+    document = _document(raw)
+    cells = document["cells"] if isinstance(document, dict) else ()
+    for number, cell in enumerate(cells, start=1):
+        yield Cell(number, _entry(cell, "cell_type") == "code", _written(_entry(cell, "source")))
+
+
+def _document(raw: bytes) -> dict[str, Any] | Unreadable:
+    """What a notebook's file contains, with a list of cells."""
     try:
         document = json.loads(raw.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -25,12 +51,11 @@ def decode(raw: bytes) -> DecodedSource | Unreadable:
         return Unreadable(f"cannot decode: {error}", raw.count(b"\n", 0, error.start) + 1)
     except (ValueError, RecursionError) as error:
         return Unreadable(f"is not a notebook: {error}")
-    cells = document.get("cells") if isinstance(document, dict) else None
-    if not isinstance(cells, list):
-        old = isinstance(document, dict) and "worksheets" in document
-        why = "its format is older than 4: `jupyter nbconvert --to notebook` renews it" if old else "no list of cells"
-        return Unreadable(f"is not a notebook that can be read: {why}")
-    return _joined(cells if _is_python(document.get("metadata")) else [])
+    if isinstance(document, dict) and isinstance(document.get("cells"), list):
+        return document
+    old = isinstance(document, dict) and "worksheets" in document
+    why = "its format is older than 4: `jupyter nbconvert --to notebook` renews it" if old else "no list of cells"
+    return Unreadable(f"is not a notebook that can be read: {why}")
 
 
 def _is_python(metadata: Any) -> bool:

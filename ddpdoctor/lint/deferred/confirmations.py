@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import asked_values, given_options, rank_starters
-from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, says_launched
-from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, needs_no_local_rank, says_launched
+from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
@@ -39,8 +39,8 @@ class Confirmation(NamedTuple):
     #: what is said of it
     said: str
     severity: Severity = Severity.WARNING
-    #: (file, line) that shows it, if it is one place
-    at: tuple[str, int] | None = None
+    #: what shows it, if it is one place
+    at: Place | None = None
     #: what has to hold all the same, as the beginning of the message
     condition: str = ""
 
@@ -111,14 +111,35 @@ def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
     told = at or place_of(launches.by_old_launcher_in_texts, path)
     if told is not None:
         return Confirmation("it is started here by torch.distributed.launch", at=told)
+    by_deepspeed = place_of(launches.by_deepspeed, path)
+    if by_deepspeed is not None and all(map(needs_no_local_rank, launches.shown_commands(path))):
+        return Confirmation("DeepSpeed's launcher, which starts it, passes the underscore", Severity.HINT, by_deepspeed)
     if hands_on:
         return None if launches.launched or launches.as_one else Confirmation("nothing here says how it is started")
+    if launches.commands(path) and _is_unread(repository, path):
+        return _READ_BY_NONE
     return _BY_NO_LAUNCHER if _starts_otherwise(repository, path) else None
 
 
 #: the launcher of that torch passes what the program takes
 _FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
 _BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
+
+
+_READ_BY_NONE = Confirmation(
+    "nothing reads the option, and no script or text starts it by torch.distributed.launch, which passes the other",
+    Severity.HINT,
+)
+#: what may read the option: an attribute, a key, a parameter, all options at once, and DeepSpeed
+_READS_OPTION = re.compile(
+    rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bvars\(|\.__dict__\b|\bdeepspeed\b|\bTrainingArguments\b"
+)
+
+
+def _is_unread(repository: Repository, path: str) -> bool:
+    """Whether neither a program nor a file that it imports reads its local rank from the options."""
+    texts = repository.used_by(path)
+    return texts is not None and not any(_READS_OPTION.search(text) for text in texts)
 
 
 def _ends_at_unknown_options(path: str) -> bool:
@@ -128,14 +149,14 @@ def _ends_at_unknown_options(path: str) -> bool:
 def _starts_otherwise(repository: Repository, path: str) -> bool:
     """Whether the repository says how its programs are started, and this one, or any, is not by a launcher."""
     launches = repository.launches
-    if place_of(launches.launched, path) is not None or not (launches.launched or launches.as_one):
+    if place_of(launches.by_launcher, path) is not None or not (launches.launched or launches.as_one):
         return False
     is_program = b"__main__" in (read_file(path) or b"")
-    return is_program or not launches.launched
+    return is_program or not launches.by_launcher
 
 
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
-OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173"})
+OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
@@ -152,7 +173,7 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if path in launches.shown or (launched and (path not in launches.as_one or repository.is_only(path))):
         return None
     at = place_of(launches.as_one, path)
-    if at is None and (launches.launched or not launches.as_one):
+    if at is None and (launches.by_launcher or not launches.as_one):
         return None
     if says_launched(read_file(path) or b"") or repository.configurations.describe_a_job:
         return None
@@ -160,6 +181,8 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
     given = _LOWER[finding.severity]
+    if place_of(launches.as_one_by_setting, path) is not None:
+        given = Severity.WARNING  # the number is there to be changed
     by_launcher = place_of(launches.as_one_by_launcher, path) is not None
     if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
         given = Severity.HINT  # where nothing tells of ranks, another sampler is made
@@ -216,7 +239,7 @@ def _by_tcp(repository: Repository, _: Finding) -> Confirmation | None:
     """Whether the project makes its groups with a backend that only torch before 1.0 has."""
     for path, text in (repository.texts or {}).items():
         if (found := _TCP.search(text)) is not None:
-            at = path, text.count(b"\n", 0, found.start()) + 1
+            at = Place(path, text.count(b"\n", 0, found.start()) + 1)
             return Confirmation("the backend that is named here, tcp, went with torch 1.0", Severity.HINT, at)
     return None
 

@@ -26,14 +26,16 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
             if shown.at is not None and not _noted(finding):
-                notes = (*notes, Related(os.path.relpath(shown.at[0]), shown.at[1], shown.said))
+                notes = (*notes, Related(os.path.relpath(shown.at.file), shown.at.line, shown.said, shown.at.cell))
             message = shown.condition + finding.message.removeprefix(finding.condition)
             yield replace(finding, severity=shown.severity, message=message, condition=shown.condition, related=notes)
 
 
 def _told(note: Related, shown: Confirmation) -> Related:
-    file, line = (os.path.relpath(shown.at[0]), shown.at[1]) if shown.at is not None else (note.file, note.line)
-    return replace(note, message=shown.said, file=file, line=line)
+    if shown.at is None:
+        return replace(note, message=shown.said)
+    file, line, cell = shown.at
+    return replace(note, message=shown.said, file=os.path.relpath(file), line=line, cell=cell)
 
 
 def settled(finding: Finding) -> Finding:

@@ -1,4 +1,7 @@
-"""How the scripts and texts of a repository start its programs: by which launcher, and for which torch."""
+"""How the scripts and texts of a repository start its programs: by which launcher, and for which torch. Pure.
+
+A program is a path (`tools/train.py`), or of `-m` a dotted name (`tools.train`).
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,19 @@ LAUNCHED = re.compile(
 #: what tells a program by hand that it is one of several ranks
 _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
 #: the interpreter alone, in a command without a launcher, and in one that is told its rank
-_ALONE = (
-    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|"
-    + _TOLD
-    + rb"))[^\n]*?\bpython[\d.]*\s+"
+_PYTHON = re.compile(
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))"
+    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)"
 )
-_WITH_RANK = rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+"
-_PYTHON = re.compile(_ALONE + rb"(?!-m\b)")
-_BY_HAND = re.compile(_WITH_RANK + rb"(?!-m\b)")
-#: what starts a program that is named as a module, by what starts one that is named as a file
-_MODULES_BY = {
-    OLD_LAUNCHER: OLD_LAUNCHER,
-    LAUNCHED: LAUNCHED,
-    _PYTHON: re.compile(_ALONE + rb"(?=-m\b)"),
-    _BY_HAND: re.compile(_WITH_RANK + rb"(?=-m\b)"),
-}
-_MODULE = re.compile(rb"(?<!\S)(?:-m|--module)[ =]+([A-Za-z_][\w.]*\w)(?!\S)")
-#: a launcher that starts one process, unless it is started on several nodes
-_ONE_PROCESS = re.compile(rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]1(?!\d)")
-_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ](?!1(?!\d))\S")
+_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)")
+#: DeepSpeed's launcher, which passes the local rank as an option with an underscore
+_DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
+#: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
+_ONE_PROCESS = re.compile(
+    rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]+[\"']?1(?!\d)"
+    rb"|--include[= ]+[\"']?[\w.-]+:\d+(?![\d,:@-])"
+)
+_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
 #: what starts a program on several nodes, or is told to
 _ON_NODES = re.compile(
     rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
@@ -55,14 +52,22 @@ _EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
 _HOLDS = re.compile(
     rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
     rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
-    rb"|[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    rb"|(?!\d+[ \t])"
+    rb"[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
     re.MULTILINE,
 )
 _VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
-_PROGRAM = re.compile(rb"(?<![\w./-])[\w./-]*\w\.py(?![\w.])")
+#: what a variable is given, and what else gives one something
+_GIVEN = re.compile(rb"(?<![\w$.-])(\w+)=([^\s;&|)]*)|\b(?:for|read)[ \t]+(?:-\w+[ \t]+)*(\w+)")
+_PROGRAM = re.compile(
+    rb"(?<![\w./-])(?:([\w./-]*\w\.py)(?![\w.])|(?:-m|--module)[= ]+([A-Za-z_]\w*(?:\.\w+)*)(?![\w/-]))"
+)
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
+#: an image of torch: its authors' by the version, NVIDIA's by year and month, with torch 1 to the end of 2022
+_IMAGE = rb"\bpytorch/pytorch:v?|(?:nvidia|nvcr\.io[\w/-]*)/pytorch:"
 #: a version of torch before 2 that is not only the oldest one that will do
 _TORCH_1 = re.compile(
+    rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
     rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+"
     rb"(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
     rb"|\btorch\s*<\s*2",
@@ -70,7 +75,7 @@ _TORCH_1 = re.compile(
 )
 _LIGHTNING_1 = re.compile(rb"\blightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
 #: any version of torch that is asked for or was used
-_TORCH = re.compile(rb"\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)\d+\.\d+", re.IGNORECASE)
+_TORCH = re.compile(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
 
 
 def joined(text: bytes) -> bytes:
@@ -103,6 +108,11 @@ def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
     yield from started_by_launcher(_COMMENT.sub(b"", text))
 
 
+def started_by_deepspeed(text: bytes) -> Iterator[tuple[int, str]]:
+    """(line, program) of each command with DeepSpeed's launcher."""
+    yield from _started(text, _DEEPSPEED)
+
+
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)
@@ -111,6 +121,12 @@ def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
 def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command with a launcher that is told to start one process."""
     yield from _started(text, LAUNCHED, one=True)
+
+
+def started_as_one_by_setting(text: bytes) -> Iterator[tuple[int, str]]:
+    """The same of those that a variable tells, whose number people change."""
+    fixed = {number for number, line in _commands(text, {}) if _is_one(line)}
+    yield from (found for found in started_as_one(text) if found[0] not in fixed)
 
 
 def lines(script: bytes) -> Iterator[bytes]:
@@ -149,8 +165,7 @@ def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> 
 
 def on_nodes(text: bytes) -> int | None:
     """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
-    found = _ON_NODES.search(text)
-    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
+    return next((number for number, line in _commands(text) if _ON_NODES.search(line) is not None), None)
 
 
 def passes_local_rank(text: bytes) -> bool:
@@ -163,6 +178,15 @@ def is_one_on_its_node(line: bytes) -> bool:
     return _ONE_PROCESS.search(line) is not None
 
 
+def needs_no_local_rank(line: bytes) -> bool:
+    """Whether a command starts one process, or by a launcher that passes the option with an underscore."""
+    if OLD_LAUNCHER.search(line) is not None:
+        return False
+    if LAUNCHED.search(line) is not None:
+        return _is_one(line) or _DEEPSPEED.search(line) is not None
+    return _PYTHON.search(line) is not None
+
+
 def gives_own_gpus(script: bytes) -> bool:
     """Whether a script gives each process one GPU, and shows it no other."""
     return _OWN_GPU.search(script) is not None
@@ -173,37 +197,33 @@ def _is_one(line: bytes) -> bool:
 
 
 def _program(line: bytes, by: re.Pattern[bytes]) -> str:
-    """The program that a command starts by this launcher, as a file or as a module, "" if none."""
-    if line.lstrip().startswith(b"#"):
-        return ""
-    program = _behind(by, _PROGRAM, line) or _behind(_MODULES_BY[by], _MODULE, line)
-    return program.group(program.lastindex or 0).decode("utf-8", "replace") if program is not None else ""
-
-
-def _behind(by: re.Pattern[bytes], named: re.Pattern[bytes], line: bytes) -> re.Match[bytes] | None:
-    """What a command names behind the launcher, before another command begins."""
+    """The program that a command starts by this launcher, "" if none."""
     found = by.search(line)
-    if found is None:
-        return None
+    if found is None or line.lstrip().startswith(b"#"):
+        return ""
     plain = _EXPANDED.sub(b".", line[found.end() :]).translate(None, b"\"'")
-    return named.search(_ENDS.split(plain)[0])
+    program = _PROGRAM.search(_ENDS.split(plain)[0])
+    return (program[1] or program[2]).decode("utf-8", "replace") if program is not None else ""
 
 
-def is_module(program: str) -> bool:
-    """Whether a command names a program as a module: `python -m package.train`."""
-    return not program.endswith(".py")
-
-
-def _commands(script: bytes) -> Iterator[tuple[int, bytes]]:
+def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:
     """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
-    that."""
+    that, and with the numbers that its variables are always given, if these are not named."""
     number = 1
-    programs: dict[bytes, list[bytes]] = {}
+    programs = _numbers(script) if numbers is None else dict(numbers)
     for name, program in _HOLDS.findall(script):
         programs.setdefault(name, []).append(program)
     for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
         yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
+
+
+def _numbers(script: bytes) -> dict[bytes, list[bytes]]:
+    """The variables that a script gives one number, and nothing else anywhere."""
+    given: dict[bytes, set[bytes]] = {}
+    for name, value, other in _GIVEN.findall(script):
+        given.setdefault(name or other, set()).add(value.strip(b"\"'"))
+    return {name: [*values] for name, values in given.items() if len(values) == 1 and next(iter(values)).isdigit()}
 
 
 def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:

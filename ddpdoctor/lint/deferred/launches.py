@@ -5,11 +5,11 @@ Each answer is by program: (script or text, line) that starts it.
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import launch_scripts
 from ddpdoctor.lint.files import is_file, read_file
@@ -21,6 +21,14 @@ COMMANDS = (".sh", ".slurm", ".sbatch")
 _ABOUT = re.compile(r"/(?:docs?|documentation|docker|requirements?|install|\.github)(?:[._-][^/]*)?/.*|/[^/]*$")
 
 
+class Place(NamedTuple):
+    """A line of a script or text; of a notebook, of one of its cells."""
+
+    file: str
+    line: int
+    cell: int | None = None
+
+
 @record(eq=False)
 class Launches:
     """What the scripts and texts say, each read once."""
@@ -29,42 +37,59 @@ class Launches:
     scripts: Mapping[str, bytes]
     #: the folder of the repository, "" if there is none
     root: str
+    #: of scripts that are not files of their own, where each line is
+    places: Mapping[str, Sequence[Place]]
 
     @cached_property
-    def by_old_launcher(self) -> dict[str, tuple[str, int]]:
+    def by_old_launcher(self) -> dict[str, Place]:
         """(script, line) that starts it with the old launcher."""
         commands = {script: raw for script, raw in self.scripts.items() if script.endswith(COMMANDS)}
         return self._started(commands, launch_scripts.started_by_old_launcher)
 
     @cached_property
-    def by_old_launcher_in_texts(self) -> dict[str, tuple[str, int]]:
+    def by_old_launcher_in_texts(self) -> dict[str, Place]:
         """The same of texts in which people write how a program is started."""
         return self._started(self.scripts, launch_scripts.named_by_old_launcher)
 
     @cached_property
-    def launched(self) -> dict[str, tuple[str, int]]:
+    def launched(self) -> dict[str, Place]:
         """(script or text, line) that starts it with any launcher."""
         return self._started(self.scripts, launch_scripts.started_by_launcher)
 
     @cached_property
-    def shown(self) -> dict[str, tuple[str, int]]:
+    def shown(self) -> dict[str, Place]:
         """(script or text, line) that starts it with any launcher, or says in a comment how that is done."""
         return self._started(self.scripts, launch_scripts.shown_by_launcher)
 
     @cached_property
-    def alone(self) -> dict[str, tuple[str, int]]:
+    def by_deepspeed(self) -> dict[str, Place]:
+        """(script or text, line) that starts it with DeepSpeed's launcher."""
+        return self._started(self.scripts, launch_scripts.started_by_deepspeed)
+
+    @cached_property
+    def alone(self) -> dict[str, Place]:
         """(script or text, line) that starts it without a launcher."""
         return self._started(self.scripts, launch_scripts.started_alone)
 
     @cached_property
-    def as_one(self) -> dict[str, tuple[str, int]]:
+    def as_one(self) -> dict[str, Place]:
         """(script or text, line) that starts it as one process, without a launcher or by one."""
         return {**self.as_one_by_launcher, **self.alone}
 
     @cached_property
-    def as_one_by_launcher(self) -> dict[str, tuple[str, int]]:
+    def as_one_by_launcher(self) -> dict[str, Place]:
         """(script or text, line) that starts it as one process by a launcher."""
         return self._started(self.scripts, launch_scripts.started_as_one)
+
+    @cached_property
+    def as_one_by_setting(self) -> dict[str, Place]:
+        """(script or text, line) that starts it as one process by a launcher, as a variable says that people change."""
+        return self._started(self.scripts, launch_scripts.started_as_one_by_setting)
+
+    @cached_property
+    def by_launcher(self) -> dict[str, Place]:
+        """(script or text, line) that starts it by a launcher as several ranks, or may."""
+        return {**self.as_one_by_setting, **self.launched}
 
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
@@ -74,12 +99,12 @@ class Launches:
         """The scripts and texts that start a program."""
         return list(dict.fromkeys(script for script, program, _ in self._commands if is_named(program, path)))
 
-    def on_nodes(self, path: str) -> tuple[str, int] | None:
+    def on_nodes(self, path: str) -> Place | None:
         """(script or text, line) that starts a program on several nodes; where nothing starts it, any program."""
         found = (
             (script, launch_scripts.on_nodes(self.scripts[script])) for script in self.starting(path) or self.scripts
         )
-        return next(((script, line) for script, line in found if line is not None), None)
+        return next((self._place(script, line) for script, line in found if line is not None), None)
 
     def pass_local_rank(self, path: str) -> bool:
         """Whether a script that starts a program gives it the local rank as an option, or none starts it."""
@@ -89,14 +114,8 @@ class Launches:
     def shown_commands(self, path: str) -> list[bytes]:
         """Those, and the commands that the comments of the program show."""
         own = launch_scripts.commented_commands(read_file(path) or b"")
-        shown = [command for name, command in own if self._shows(name, path)]
+        shown = [command for name, command in own if is_named(self._seen_from(path, name), path)]
         return [*self.commands(path), *shown]
-
-    def _shows(self, name: str, path: str) -> bool:
-        """Whether a command in a program starts that program."""
-        if launch_scripts.is_module(name):
-            return self._seen_from(path, name) == path
-        return is_named(f"{posixpath.dirname(path)}/{name}", path)
 
     def lines_with(self, path: str) -> list[bytes]:
         """The lines of shell scripts that name a program, by whatever they start it."""
@@ -122,32 +141,28 @@ class Launches:
 
     def _started(
         self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]
-    ) -> dict[str, tuple[str, int]]:
-        started = dict[str, tuple[str, int]]()
+    ) -> dict[str, Place]:
+        started = dict[str, Place]()
         for script, raw in texts.items():
             for line, name in find(raw):
                 if program := self._seen_from(script, name):
-                    started.setdefault(program, (script, line))
+                    started.setdefault(program, self._place(script, line))
         return started
 
-    def _seen_from(self, script: str, name: str) -> str:
-        """The path of a program that a script names: from its own folder, or the nearest one around that has it; "" of
-        a module that is none of the repository's."""
-        folder = posixpath.dirname(script)
-        if launch_scripts.is_module(name):
-            return self._file_of(folder, name.replace(".", "/"))
-        while not is_file(program := posixpath.normpath(f"{folder}/{name}")) and folder != self.root:
-            folder = posixpath.dirname(folder)
-        return program
+    def _place(self, script: str, line: int) -> Place:
+        return self.places[script][line - 1] if script in self.places else Place(script, line)
 
-    def _file_of(self, folder: str, module: str) -> str:
-        """The file of a module, as seen from a folder or the nearest one around that has it; "" if none has."""
-        while self.root and folder.startswith(self.root):
-            for start, end in itertools.product(("", "src/"), (".py", "/__main__.py")):
-                if is_file(program := f"{folder}/{start}{module}{end}"):
-                    return program
+    def _seen_from(self, script: str, name: str) -> str:
+        """The path of a program that a script names: from its own folder, or the nearest one around that has it; "" for
+        a module that the repository does not have."""
+        folder = posixpath.dirname(script)
+        files = [name] if name.endswith(".py") else _files_of(name)
+        while True:
+            programs = [posixpath.normpath(f"{folder}/{file}") for file in files]
+            found = next(filter(is_file, programs), "")
+            if found or folder == self.root or not self.root:
+                return found or (programs[0] if name.endswith(".py") else "")
             folder = posixpath.dirname(folder)
-        return ""
 
     @cached_property
     def _for_torch_1(self) -> frozenset[str]:
@@ -174,7 +189,7 @@ class Launches:
         return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
 
 
-def place_of(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, int] | None:
+def place_of(started: Mapping[str, Place], path: str) -> Place | None:
     """Where a program is started; also by its name alone, from a folder that nothing tells."""
     return started.get(path) or next((at for program, at in started.items() if is_named(program, path)), None)
 
@@ -182,6 +197,12 @@ def place_of(started: Mapping[str, tuple[str, int]], path: str) -> tuple[str, in
 def is_named(program: str, path: str) -> bool:
     """Whether a command's program is this file, as far as that can be told."""
     return program == path or (posixpath.basename(program) == posixpath.basename(path) and not is_file(program))
+
+
+def _files_of(module: str) -> list[str]:
+    """Which files may be run as a module."""
+    path = module.replace(".", "/")
+    return [f"{start}{path}{end}" for start in ("", "src/") for end in (".py", "/__main__.py")]
 
 
 def _speaks_of(script: str) -> str:

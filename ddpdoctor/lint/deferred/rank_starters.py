@@ -35,11 +35,14 @@ def _places(text: bytes) -> Iterator[int]:
 class RankStarters:
     """Who starts ranks among the files of a project, each file parsed once."""
 
-    def __init__(self, texts: Mapping[str, bytes], commands: Callable[[str], Sequence[bytes]]) -> None:
-        """`texts`: what the files contain, by their paths; `commands`: those that start a program."""
+    def __init__(
+        self, texts: Mapping[str, bytes], imports: ImportedFiles, commands: Callable[[str], Sequence[bytes]]
+    ) -> None:
+        """`texts`: what the files contain, by their paths; `imports`: of these; `commands`: those that start a
+        program."""
         self._texts = texts
         self._commands = commands
-        self._imports = ImportedFiles(texts)
+        self._imports = imports
         self._known: dict[str, bool] = {}
 
     def may_start(self, path: str, *, program: bool) -> bool:

@@ -9,15 +9,16 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ddpdoctor.lint.deferred import asked_values
+from ddpdoctor.lint.deferred import asked_values, notebook_commands
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
+from ddpdoctor.lint.deferred.imported_files import ImportedFiles
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
-from ddpdoctor.program import libraries
+from ddpdoctor.program import libraries, source
 from ddpdoctor.program.project import CLIMBED
 
 #: most files of a project: beyond that, not all of them can be searched
@@ -89,7 +90,16 @@ class Repository:
 
     @cached_property
     def _starters(self) -> RankStarters:
-        return RankStarters(self.texts or {}, self.launches.commands)
+        return RankStarters(self.texts or {}, self._imports, self.launches.commands)
+
+    @cached_property
+    def _imports(self) -> ImportedFiles:
+        return ImportedFiles(self.texts or {})
+
+    def used_by(self, path: str) -> list[bytes] | None:
+        """What a program and the files that it imports contain; None if that cannot be told."""
+        files = self._imports.of(path)
+        return [(self.texts or {})[file] for file in sorted(files)] if files is not None else None
 
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""
@@ -99,7 +109,10 @@ class Repository:
     @cached_property
     def launches(self) -> Launches:
         """How the scripts and texts of the whole repository start its programs."""
-        return Launches(self._read(SCRIPTS), self._root)
+        notebooks = self._read((".ipynb",), largest=source.LARGEST)
+        books = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
+        scripts = {**self._read(SCRIPTS), **{path: text for path, (text, _) in books.items()}}
+        return Launches(scripts, self._root, {path: places for path, (_, places) in books.items()})
 
     @cached_property
     def configurations(self) -> Configurations:
@@ -164,11 +177,11 @@ class Repository:
         read = map(read_file, around)
         return len(paths) > MOST_CALLERS or any(raw is None or word.search(raw) for raw in read)
 
-    def _read(self, endings: tuple[str, ...]) -> dict[str, bytes]:
+    def _read(self, endings: tuple[str, ...], largest: int = LARGEST_SCRIPT) -> dict[str, bytes]:
         """The repository's files with these endings by path, those of a size that people write."""
         found = itertools.islice(_files(self._root, endings), MOST_SCRIPTS) if self._root else ()
         read = ((path, read_file(path)) for path in found)
-        return {path: raw for path, raw in read if raw is not None and len(raw) <= LARGEST_SCRIPT}
+        return {path: raw for path, raw in read if raw is not None and len(raw) <= largest}
 
     @cached_property
     def _root(self) -> str:

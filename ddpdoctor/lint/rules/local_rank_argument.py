@@ -29,7 +29,9 @@ parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.env
 Unsafe: the other spelling is added; the source of the value is not changed.
 
 ## When it is wrong
-DeepSpeed's launcher passes `--local_rank`; files that use it are not reported.
+DeepSpeed's launcher passes `--local_rank`; files that use it are not reported, and what scripts and texts start only
+with it, or as one process, is a hint. So is a program that they start otherwise than with the old launcher where
+neither it nor a file that it imports reads the option.
 
 Not reported are programs that need torch 1, because they import what torch 2 does not have, or a file of the project
 that does. A program that has its rank from Slurm or Horovod, too, is a hint where no text starts it with the old

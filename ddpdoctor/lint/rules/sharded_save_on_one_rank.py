@@ -31,7 +31,8 @@ sharded: they are warnings where the program offers FSDP or DeepSpeed, hints els
 configurations of DeepSpeed have no stage 3 (those that the program names or that lie beside it, if there are any), and
 are not reported if the condition tests the kind of sharding. `save_checkpoint` of `pytorch_lightning` ends in a barrier
 since Lightning 2: it is a warning, and a hint where a text of the repository asks for an older one. An operation under
-a condition that nothing decides is a warning.
+a condition that nothing decides is a warning, and so is a proof of what the scripts and texts of the repository start
+as one process only.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html

@@ -23,9 +23,9 @@ Safe for well-known misspellings: only the name changes.
 
 ## When it is wrong
 When the program runs with another torch than the selected one: use `--torch-version`. Where a text of the repository
-asks for torch 1, a name that was removed later is a hint. A name that is not a known
-misspelling may belong to a later torch, and is a warning. Names used inside a `try`, tested with `hasattr`, used under
-a version test or set by the program itself are not reported, nor is anything private.
+asks for torch 1, or for an image with it, a name that was removed later is a hint, and so is one that is not known at
+all. A name that is not a known misspelling may belong to a later torch, and is a warning. Names used inside a `try`,
+tested with `hasattr`, used under a version test or set by the program itself are not reported, nor is anything private.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html
@@ -169,7 +169,10 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
         # an unknown name that is not a known misspelling may belong to a later torch than the table knows
         severity = Severity.ERROR if name in torch_api.TYPOS else Severity.WARNING
         message = f"torch {shown} has no torch.distributed.{name}{_hint(meant)}"
-        yield facts.finding(RULE, node, message, fix=fix, severity=severity)
+        # nor does the table know all that early versions had
+        older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
+        open_ = older if severity is Severity.WARNING else None
+        yield facts.finding(RULE, node, message, fix=fix, severity=severity, unconfirmed=open_)
 
 
 def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:

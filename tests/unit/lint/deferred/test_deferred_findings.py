@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -210,6 +211,39 @@ def test_how_the_scripts_of_a_repository_start_it(
     assert (asked.file != "tools/train.py") in elsewhere
 
 
+OFFERS = """
+import argparse
+
+import helper
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=-1)
+    helper.distributed(parser.parse_args())
+"""
+HELPS = "def distributed(args):\n    READ\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "command", "severity"),
+    [
+        ("args.local_rank", "deepspeed tools/train.py", "hint"),
+        ("args.local_rank", "deepspeed --include localhost:0 tools/train.py\npython -m tools.train", "hint"),
+        ("args.local_rank", "deepspeed tools/train.py\ntorchrun --nproc_per_node 8 tools/train.py", "warning"),
+        ("args.local_rank", "deepspeed tools/train.py\npython -m torch.distributed.launch -m tools.train", "error"),
+        ("args.local_rank", "torchrun --nproc_per_node 8 tools/train.py --deepspeed zero.json", "warning"),
+        ("args.lr", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
+        ("vars(args)", "torchrun --nproc_per_node 8 tools/train.py", "warning"),
+        ("args.lr", "python -m torch.distributed.launch tools/train.py", "error"),
+        ("args.lr", "", "warning"),
+    ],
+)
+def test_who_passes_the_option_and_who_reads_it(read: str, command: str, severity: str, repository: Repository) -> None:
+    repository({"tools/train.py": OFFERS, "tools/helper.py": HELPS.replace("READ", read), "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == severity
+
+
 def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +364,21 @@ def test_what_a_new_torch_does_is_a_hint_where_an_old_one_is_asked_for(
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"environment.yml": "dependencies:\n  - pytorch=1.5.0=py3.7_cuda\n"}, "hint"),
+        ({"docker/Dockerfile": "FROM nvcr.io/nvidia/pytorch:19.05-py3\n"}, "hint"),
+        ({"Dockerfile": "FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel\n"}, "warning"),
+    ],
+)
+def test_a_name_that_early_versions_may_have_had(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": "import torch.distributed as dist\n\nprint(dist.dist_backend.GLOO)\n", **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD127"}))).findings
+    assert finding.severity.value == severity
+
+
 SPAWNS = """
 def start(args):
     # spawn them
@@ -371,6 +420,11 @@ if __name__ == "__main__":
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"README.md": "python train.py"}, "warning"),
         ({"run.sh": "torchrun --nproc_per_node 1 train.py"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 1 -m train"}, "warning"),
+        ({"run.sh": "GPUS=1\ntorchrun --nproc_per_node $GPUS train.py"}, "warning"),
+        ({"run.sh": "GPUS=1\ntorchrun --nproc_per_node $GPUS other.py"}, "error"),
+        # a module that is no file here is no program of it
+        ({"run.sh": "python -m pip install torch"}, "error"),
         ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: PyTorchJob\n"}, "error"),
         ({"run.sh": "python train.py", "job.yaml": "apiVersion: v1\nkind: Job\n"}, "warning"),
         ({"run.sh": "torchrun --nproc_per_node 1 --nnodes 4 train.py"}, "error"),
@@ -517,6 +571,37 @@ def test_what_is_loaded_without_harm(call: str, save: str, command: str, severit
     assert finding.severity.value == severity
 
 
+def notebook(*cells: str) -> str:
+    written = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    return json.dumps({"cells": written, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+STARTS_MODULES = """
+def start(module, gpus=1):
+    subprocess.run(["torchrun", "--nproc_per_node", str(gpus), "-m", module] + options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "severity"),
+    [
+        (["!torchrun --nproc_per_node=8 a.py"], "warning"),
+        (["# once\n!torchrun --nproc_per_node=1 a.py"], "hint"),
+        (["gpus = 1", "!torchrun --nproc_per_node={gpus} a.py"], "hint"),
+        (["gpus = torch.cuda.device_count()", "!torchrun --nproc_per_node={gpus} a.py"], "warning"),
+        (["gpus = 1", STARTS_MODULES, "which = 'a'\nstart(which, gpus=gpus)"], "hint"),
+        (["gpus = 2", STARTS_MODULES, "which = 'a'\nstart(which, gpus=gpus)"], "warning"),
+        (["gpus = 1", "os.system(f'torchrun --nproc_per_node={gpus} a.py')"], "hint"),
+        (["%%bash\nGPUS=1\ntorchrun --nproc_per_node=$GPUS \\\n  a.py"], "hint"),
+    ],
+)
+def test_what_a_notebook_starts(cells: list[str], severity: str, repository: Repository) -> None:
+    program = RESTORES.replace("CALL", "restore(model)").replace("SAVE", 'torch.save(model.state_dict(), "last.pt")')
+    repository({"a.py": program, "run.ipynb": notebook(*cells)})
+    (finding,) = engine.lint(["a.py"], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
 KEEPS = """\
 import pytorch_lightning as pl
 import torch.distributed as dist
@@ -642,6 +727,41 @@ def test_what_is_under_a_setting_that_is_off(files: dict[str, str], severity: st
     repository({"train.py": CONVERTS, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD165"}))).findings
     assert finding.severity.value == severity
+
+
+ENGINE = """\
+import deepspeed
+import torch.distributed as dist
+
+
+def main():
+    engine, _, _, _ = deepspeed.initialize(model=make())
+    for batch in batches():
+        engine.backward(engine(batch))
+        engine.step()
+    if dist.get_rank() == 0:
+        engine.save_checkpoint("out")
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("", "error"),
+        ("deepspeed --num_gpus=8 train.py", "error"),
+        ("deepspeed --num_gpus=1 train.py", "warning"),
+        ("GPUS=1\ndeepspeed --num_gpus=$GPUS train.py", "warning"),
+    ],
+)
+def test_a_proof_for_several_ranks_of_what_one_runs(command: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": ENGINE, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
 
 
 ACCELERATED = """\

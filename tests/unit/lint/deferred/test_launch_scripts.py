@@ -37,6 +37,7 @@ def test_what_the_old_launcher_starts(script: str, started: list[tuple[int, str]
         ("uv run python -m shop.demo --lr 1", [(1, "shop.demo")]),
         ("python -m pytest test_demo.py", [(1, "pytest")]),
         ("python -m torch.distributed.run demo.py", []),
+        ("python3 -u -m tools.demo --gpu 0, or python -m torch.utils.collect_env.", [(1, "tools.demo")]),
         ("python train.py --rank 1 --world-size 2\nRANK=0 python train.py", []),
         ("python " + "$(" * 200_000, []),
     ],
@@ -63,6 +64,20 @@ def test_what_is_started_without_a_launcher(text: str, started: list[tuple[int, 
         ("if x; then\n  RUN=${D}/a.py\nelse\n  RUN=${D}/b.py\nfi\ntorchrun ${RUN}", [(6, "./a.py"), (6, "./b.py")]),
         ("torchrun --nproc_per_node=1 train.py", []),
         ("torchrun --nproc_per_node=1 --nnodes=2 train.py", [(1, "train.py")]),
+        (
+            "torchrun --nproc_per_node=8 -m tools.train --lr 1\nsrun python -m tools.eval",
+            [(1, "tools.train"), (2, "tools.eval")],
+        ),
+        ("RANK=0 python -m tools.train", [(1, "tools.train")]),
+        ("N=4\ntorchrun --nproc_per_node=$N train.py", [(2, "train.py")]),
+        # another number, or what is not known
+        ("N=1\n[ -z $ALL ] || N=8\ntorchrun --nproc_per_node=$N train.py", [(3, "train.py")]),
+        ("N=${GPUS:-1}\ntorchrun --nproc_per_node=$N train.py", [(2, "train.py")]),
+        ("N=1\nfor N in 1 2; do\ntorchrun --nproc_per_node=$N train.py; done", [(3, "train.py")]),
+        (
+            "deepspeed --include localhost:0,1 train.py\ndeepspeed --include localhost:$GPU train.py",
+            [(1, "train.py"), (2, "train.py")],
+        ),
         ("python train.py --ranking loss", []),
         ("python train.py", []),
     ],
@@ -77,11 +92,43 @@ def test_what_is_started_as_several_ranks(text: str, started: list[tuple[int, st
         ("torchrun --nproc_per_node=1 train.py\ntorchrun --nproc-per-node 1 --nnodes 2 train.py", [(1, "train.py")]),
         ("deepspeed --num_gpus 1 train.py\ndeepspeed --num_gpus 16 train.py", [(1, "train.py")]),
         ("accelerate launch --num_processes 1 --num_machines 1 train.py", [(1, "train.py")]),
+        ("deepspeed --include localhost:0 --master_port 1 train.py", [(1, "train.py")]),
+        ("deepspeed --include localhost:0@other:1 train.py", []),
         ("python train.py", []),
     ],
 )
 def test_what_a_launcher_starts_as_one_process(text: str, started: list[tuple[int, str]]) -> None:
     assert list(launch_scripts.started_as_one(text.encode())) == started
+    assert list(launch_scripts.started_as_one_by_setting(text.encode())) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'export GPUS="1"  # change it for more\nNODES=1\ntorchrun --nnodes=$NODES --nproc_per_node ${GPUS} train.py',
+        "# one\nGPUS=1 && echo $GPUS\ntorchrun --nproc_per_node=$GPUS train.py",
+        "\n\nGPUS=1 torchrun --nproc_per_node=$GPUS train.py",
+    ],
+)
+def test_what_a_variable_tells_a_launcher_to_start_as_one_process(text: str) -> None:
+    assert list(launch_scripts.started_as_one(text.encode())) == [(3, "train.py")]
+    assert list(launch_scripts.started_as_one_by_setting(text.encode())) == [(3, "train.py")]
+    assert launch_scripts.on_nodes(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        ("python train.py", False),
+        ("deepspeed --include localhost:0,1 train.py", False),
+        ("torchrun --nproc_per_node 1 train.py", False),
+        ("torchrun --nproc_per_node 8 train.py --deepspeed zero.json", True),
+        ("python -m torch.distributed.launch --nproc_per_node 1 train.py", True),
+        ("srun python train.py", True),
+    ],
+)
+def test_who_starts_a_program_that_needs_its_local_rank(command: str, needed: bool) -> None:
+    assert launch_scripts.needs_no_local_rank(command.encode()) != needed
 
 
 @pytest.mark.parametrize(
@@ -95,6 +142,10 @@ def test_what_a_launcher_starts_as_one_process(text: str, started: list[tuple[in
         ("PyTorch 1.6+", False),
         ("PyTorch 1.6 or later", False),
         ("torch==2.1", False),
+        ("FROM pytorch/pytorch:1.7.1-cuda11.0-cudnn8-devel", True),
+        ("FROM pytorch/pytorch:2.1.0-cuda12.1-cudnn8-devel", False),
+        ("FROM nvcr.io/nvidia/pytorch:19.05-py3", True),
+        ("FROM nvcr.io/nvidia/pytorch:24.05-py3", False),
         ("torchvision==0.8", False),
     ],
 )
