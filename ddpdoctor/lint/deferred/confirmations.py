@@ -262,15 +262,21 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
 
 
 def _option(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether what is loaded is an option of the program that no script or text which starts it passes, or is loaded
-    only with one that is off by default, or with a setting that is off."""
+    """Whether what is loaded is an option of the program that no script or text which starts it passes, or that all
+    give what others have published; or is loaded only with one that is off by default, or with a setting that is
+    off."""
     path = _path(finding)
     commands = repository.launches.commands(path)
     raw = read_file(path) if commands else None
     for dests, names in given_options.asked_at(raw, finding.line, finding.end_line) if raw is not None else ():
-        if not any(given_options.gives(command, names) for command in commands):
-            options = ", ".join(f"--{dest}" for dest in dests)
+        giving = [command for command in commands if given_options.gives(command, names)]
+        options = ", ".join(f"--{dest}" for dest in dests)
+        if not giving:
             return Confirmation(f"no script or text that starts it passes {options}", Severity.HINT)
+        if all(heuristics.PUBLISHED.found_in(given_options.value_in(command, names)) for command in giving):
+            return Confirmation(
+                f"the scripts and texts that start it pass published weights as {options}", Severity.HINT
+            )
     return _switched_off(repository, finding)
 
 

@@ -74,6 +74,13 @@ def gives(command: bytes, names: Iterable[str]) -> bool:
     return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names) or b"$@" in command
 
 
+def value_in(command: bytes, names: Iterable[str]) -> str:
+    """What a command gives one of the options; "" if that is not seen."""
+    named = b"|".join(re.escape(name.encode()).replace(b"_", b"[-_]") for name in names)
+    found = re.search(rb"(?<!\S)-{1,2}(?:" + named + rb")[= ]+[\"']?([^\s\"']+)", command)
+    return found[1].decode(errors="replace") if found is not None else ""
+
+
 def _read(node: ast.expr) -> str:
     """The option that an attribute reads from where such are kept; "" if it is another one."""
     kept = isinstance(node, ast.Attribute) and last_name(node.value).lower() in vocabulary.SETTINGS_NAMES

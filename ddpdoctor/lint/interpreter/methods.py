@@ -136,8 +136,9 @@ def _computed(call: MethodCall) -> Value | None:
     if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
         local = False
     tags = union(v.tags for v in values) & DATA
-    if local and method == "get":
-        tags |= Tag.PART
+    if local and not whole:
+        # methods of data give something, but for the one that asks for a part of it
+        tags |= Tag.PART if method == "get" else Tag.GIVEN
     if method in _DETACHING:
         tags &= ~Tag.BYPASS
     if method in vocabulary.PICKING:

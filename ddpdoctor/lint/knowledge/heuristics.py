@@ -422,8 +422,9 @@ SETTINGS = _pattern(
 )
 PUBLISHED = _pattern(
     "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model",
+    # the files of torch.hub end with the first digits of their hashes
     r"pretrain|imagenet(1k|21k|2012)|(?<![\w-])(alexnet|vgg|resnet|resnext|densenet|inception|mobilenet|efficientnet)"
-    r"[\w]*(-[0-9a-f]{8})?\.pth",
+    r"\w*\.pth|-[0-9a-f]{8}\.pth",
 )  # fmt: skip
 NOT_RUN = _pattern(
     "a file that nobody runs as it is, by its path: a template, a step of an exercise, or what was put aside",

@@ -38,8 +38,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
-from ddpdoctor.lint.facts import attendance, devices, launch, loaded_states, paths
+from ddpdoctor.lint.facts import attendance, devices, exclusion, launch, loaded_states, paths
 from ddpdoctor.lint.facts.loaded_states import Content
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -200,10 +201,18 @@ def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) ->
     creating its group."""
     root = call.context.calls[:1]
     if call.site.file == facts.module.path:
-        spawns = [c.site for c in facts.named(*frameworks.SPAWNING) if c.context.calls[:1] == root]
-        own = [c for c in (call, *groups) if c.context.calls[:1] == root and set(spawns).isdisjoint(c.context.chain)]
-        return not spawns or own[:1] != [call] or len(own) > 1
+        spawns = [c for c in facts.named(*frameworks.SPAWNING) if c.context.calls[:1] == root]
+        sites = {spawn.site for spawn in spawns}
+        own = [c for c in (call, *groups) if c.context.calls[:1] == root and sites.isdisjoint(c.context.chain)]
+        # who spawns ranks does not go the way on which one process is started for each
+        groups = [c for c in own if c is not call and not any(map(partial(_excludes, c), spawns))]
+        return not spawns or own[:1] != [call] or bool(groups)
     return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
+
+
+def _excludes(one: CallEvent, other: CallEvent) -> bool:
+    """Whether no run comes to both calls."""
+    return exclusion.contradict([*one.context.guards, *other.context.guards])
 
 
 def _fix(facts: ModuleFacts, call: CallEvent, device: str) -> Fix | None:

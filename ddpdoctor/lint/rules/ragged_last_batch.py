@@ -83,10 +83,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             loader = loaders.loader_of(loop.over)
             if loader is None or not _ragged(loader):
                 continue
-            if loaders.sampler_of(loop.over) is not None and not _made_before(facts, call, loop):
+            if _is_even(facts, loop) and not _made_before(facts, call, loop):
                 continue
             yield _finding(facts, call, loader)
     yield from _of_tokens(facts)
+
+
+#: how Accelerate is told to leave the last batches as they are
+_UNEVEN_WORD = "even_batches"
+
+
+def _is_even(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
+    """Whether every rank gets as many samples in each batch: from a sampler for several ranks, or because Accelerate
+    fills up the last batches."""
+    if loaders.sampler_of(loop.over) is not None:
+        return True
+    prepared = loop.over is not None and bool(loop.over.tags & Tag.PREPARED)
+    return prepared and not any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values()))
 
 
 def _of_tokens(facts: ModuleFacts) -> Iterator[Finding | None]:

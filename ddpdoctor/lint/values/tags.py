@@ -100,7 +100,7 @@ class Tag:
     MAYBE: Final = 1 << 33
     #: an attribute that some ranks store, and that the others do not have
     STORED_BY_SOME: Final = 1 << 41
-    #: certainly passed by the caller, not a default
+    #: certainly not None: passed by the caller, not a default, or given by a method of data
     GIVEN: Final = 1 << 34
     #: returned by a function that runs collectives, so all ranks may have agreed on it
     AGREED: Final = 1 << 35

@@ -307,6 +307,21 @@ def test_what_only_an_option_loads_matters_where_a_script_passes_it(
     assert bool(told) == (severity == "hint" and command.startswith("torchrun"))
 
 
+@pytest.mark.parametrize(
+    ("commands", "severity"),
+    [
+        ("torchrun --nproc_per_node 8 train.py --start-from 'w/regnet-a5fe301d.pth'", "hint"),
+        ("torchrun --nproc_per_node 8 train.py --start_from=w/resnet50-0676ba61.pth --lr 1", "hint"),
+        ("torchrun train.py --start-from w/net-a5fe301d.pth\ntorchrun train.py --start-from last.pth", "warning"),
+        ('torchrun train.py --start-from "$WEIGHTS"', "warning"),
+    ],
+)
+def test_published_weights_are_of_the_cpu(commands: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": LOADS, "run.sh": commands})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
 RESUMES = """\
 import argparse
 
