@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 #: the launcher that passes the local rank as an option
 OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
@@ -22,6 +23,8 @@ _PYTHON = re.compile(
     rb"[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)"
 )
 _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)")
+#: what every command has that starts a program in one of these ways
+_MAY_START = re.compile(rb"python|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun")
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
 _DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
 #: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
@@ -125,7 +128,7 @@ def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:
 
 def started_as_one_by_setting(text: bytes) -> Iterator[tuple[int, str]]:
     """The same of those that a variable tells, whose number people change."""
-    fixed = {number for number, line in _commands(text, {}) if _is_one(line)}
+    fixed = {number for number, line in _starting(text, with_numbers=False) if _is_one(line)}
     yield from (found for found in started_as_one(text) if found[0] not in fixed)
 
 
@@ -136,7 +139,7 @@ def lines(script: bytes) -> Iterator[bytes]:
 
 def starting_commands(text: bytes) -> Iterator[tuple[str, bytes]]:
     """(program, command) of each command that starts a program, with a launcher or without."""
-    for _, line in _commands(text):
+    for _, line in _starting(text):
         program = next(filter(None, (_program(line, by) for by in (LAUNCHED, _BY_HAND, _PYTHON))), "")
         if program:
             yield program, line
@@ -157,7 +160,7 @@ def says_launched(program: bytes) -> bool:
 
 def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> Iterator[tuple[int, str]]:
     """`one`: only of commands that start one process, or only of others."""
-    for number, line in _commands(text):
+    for number, line in _starting(text):
         program = _program(line, by)
         if program and (one is None or one is _is_one(line)):
             yield number, program
@@ -206,6 +209,15 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
     return (program[1] or program[2]).decode("utf-8", "replace") if program is not None else ""
 
 
+@lru_cache(maxsize=1 << 10)
+def _starting(text: bytes, *, with_numbers: bool = True) -> tuple[tuple[int, bytes], ...]:
+    """The commands that may start a program, which are asked for again and again: few of a text's lines."""
+    if _MAY_START.search(text) is None:
+        return ()
+    found = _commands(text) if with_numbers else _commands(text, {})
+    return tuple((number, line) for number, line in found if _MAY_START.search(line) is not None)
+
+
 def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:
     """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
     that, and with the numbers that its variables are always given, if these are not named."""
@@ -228,7 +240,9 @@ def _numbers(script: bytes) -> dict[bytes, list[bytes]]:
 
 def _with_programs(command: bytes, held: dict[bytes, list[bytes]]) -> Iterator[bytes]:
     """The command with what its variables may hold in their places."""
-    used = next((found for found in _VARIABLE.finditer(command) if _name(found) in held), None)
+    used = None
+    if b"$" in command:
+        used = next((found for found in _VARIABLE.finditer(command) if _name(found) in held), None)
     if used is None:
         yield command
         return
