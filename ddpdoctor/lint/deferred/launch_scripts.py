@@ -9,6 +9,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+#: commands with the numbers of their first lines
+_Commands = tuple[tuple[int, bytes], ...]
+
 #: the launcher that passes the local rank as an option
 OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 #: any launcher
@@ -108,7 +111,9 @@ def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
 
 def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each such command, also of those in comments: `# or: torchrun train.py`."""
-    yield from started_by_launcher(_COMMENT.sub(b"", text))
+    commands = _filtered(_commands(_COMMENT.sub(b"", text)))
+    for by in (LAUNCHED, _BY_HAND):
+        yield from _by(commands, by, one=False)
 
 
 def started_by_deepspeed(text: bytes) -> Iterator[tuple[int, str]]:
@@ -160,7 +165,11 @@ def says_launched(program: bytes) -> bool:
 
 def _started(text: bytes, by: re.Pattern[bytes], *, one: bool | None = None) -> Iterator[tuple[int, str]]:
     """`one`: only of commands that start one process, or only of others."""
-    for number, line in _starting(text):
+    return _by(_starting(text), by, one=one)
+
+
+def _by(commands: _Commands, by: re.Pattern[bytes], *, one: bool | None) -> Iterator[tuple[int, str]]:
+    for number, line in commands:
         program = _program(line, by)
         if program and (one is None or one is _is_one(line)):
             yield number, program
@@ -209,13 +218,17 @@ def _program(line: bytes, by: re.Pattern[bytes]) -> str:
     return (program[1] or program[2]).decode("utf-8", "replace") if program is not None else ""
 
 
-@lru_cache(maxsize=1 << 10)
-def _starting(text: bytes, *, with_numbers: bool = True) -> tuple[tuple[int, bytes], ...]:
-    """The commands that may start a program, which are asked for again and again: few of a text's lines."""
+@lru_cache(maxsize=1 << 12)  # more than the texts of a repository that are read, twice
+def _starting(text: bytes, *, with_numbers: bool = True) -> _Commands:
+    """The commands of a repository's text that may start a program, which are asked for again and again."""
     if _MAY_START.search(text) is None:
         return ()
-    found = _commands(text) if with_numbers else _commands(text, {})
-    return tuple((number, line) for number, line in found if _MAY_START.search(line) is not None)
+    return _filtered(_commands(text) if with_numbers else _commands(text, {}))
+
+
+def _filtered(commands: Iterator[tuple[int, bytes]]) -> _Commands:
+    """Those that may start a program: few of a text's lines."""
+    return tuple((number, line) for number, line in commands if _MAY_START.search(line) is not None)
 
 
 def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:
