@@ -12,6 +12,7 @@ has the time of each gradient reduction (reductions.py).
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from typing import NamedTuple
 from ddpdoctor.model.diagnosis import Location
 from ddpdoctor.model.ranks import Rank
 from ddpdoctor.model.waited import Straggler, Waited
+from ddpdoctor.observe.in_step import InStep
 from ddpdoctor.observe.lateness import SHORTEST, is_told, line_of
 from ddpdoctor.observe.reductions import Reductions
 from ddpdoctor.observe.stream import BACKWARD, NEXT, NOWHERE, Message, Moment, Names
@@ -38,15 +40,22 @@ _PAIR = -2
 
 
 class Arrival(NamedTuple):
-    """One rank at one meeting, and what it did since the one before: (seconds, after which place, before which)."""
+    """One rank at one meeting, and when it came to which place since the one before."""
 
     time: float
-    gaps: tuple[tuple[float, int, int], ...]
+    place: int
+    trail: tuple[tuple[float, int], ...]
 
     @property
     def own(self) -> float:
         """Seconds since the meeting before."""
-        return sum(seconds for seconds, _, _ in self.gaps)
+        return self.time - self.trail[0][0] if self.trail else 0.0
+
+    @property
+    def gaps(self) -> tuple[tuple[float, int, int], ...]:
+        """What it did since the one before: (seconds, after which place, before which)."""
+        came = (*self.trail, (self.time, self.place))
+        return tuple((then - time, after, before) for (time, after), (then, before) in itertools.pairwise(came))
 
 
 @dataclass(slots=True)
@@ -75,7 +84,7 @@ class Arrivals:
         self._names = names
         #: the host does not wait for the device in meetings
         self.device = False
-        self._open: dict[int, dict[int, deque[Arrival]]] = defaultdict(lambda: defaultdict(deque))
+        self._open: dict[int, InStep[Arrival]] = {}
         self._trails: dict[tuple[int, int], deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=TRAIL))
         self._tallies: dict[tuple[int, str, int], _Tally] = defaultdict(_Tally)
         self._met: dict[tuple[int, str], int] = defaultdict(int)
@@ -91,19 +100,18 @@ class Arrivals:
     def add(self, rank: int, moments: Iterable[Moment]) -> None:
         """Take in what a rank did next, in order."""
         for moment in moments:
-            trail = self._trails[rank, moment.thread]
-            if moment.message is not None:
-                self._send_or_receive(rank, moment.message, Arrival(moment.time, _gaps(trail, moment)), moment)
-            if moment.group == NOWHERE or not moment.blocks:
-                trail.append((moment.time, moment.place))
-                continue
-            self._first.setdefault(rank, moment.time)
-            self._last[rank] = moment.time
-            if moment.code == BACKWARD:
-                self.reductions.begin(rank, moment)
-            self._arrive(rank, moment, _gaps(trail, moment))
-            trail.clear()
-            trail.append((moment.time, moment.place))
+            time, code, thread, place, group, blocks, message, _ = moment
+            trail = self._trails[rank, thread]
+            if message is not None:
+                self._send_or_receive(rank, message, Arrival(time, place, tuple(trail)), blocks=blocks)
+            if group != NOWHERE and blocks:
+                self._first.setdefault(rank, time)
+                self._last[rank] = time
+                if code == BACKWARD:
+                    self.reductions.begin(rank, moment)
+                self._arrive(rank, moment, Arrival(time, place, tuple(trail)))
+                trail.clear()
+            trail.append((time, place))
 
     def forget(self) -> None:
         """Begin anew: moments were lost, so meetings cannot be numbered any more. Sums are kept."""
@@ -112,40 +120,39 @@ class Arrivals:
         self._messages.clear()
         self.reductions.forget()
 
-    def _arrive(self, rank: int, moment: Moment, gaps: tuple[tuple[float, int, int], ...]) -> None:
-        group = self._open[moment.group]
-        mine = group[rank]
-        mine.append(Arrival(moment.time, gaps))
-        if len(mine) == 1:  # else another one was waited for, and has not come since
-            members = self._names.known[moment.group].members
-            while all(group[member] for member in members):
-                self._meet(moment, {int(member): group[member].popleft() for member in members})
-        if len(mine) > MOST_OPEN:
+    def _arrive(self, rank: int, moment: Moment, arrival: Arrival) -> None:
+        group = self._open.get(moment.group)
+        if group is None:
+            group = self._open[moment.group] = InStep(self._names.known[moment.group].members)
+            if len(self._open) > MOST_GROUPS:  # a job may make one for every epoch
+                for idle in [one for one, came in self._open.items() if came.is_idle and came is not group]:
+                    del self._open[idle]
+        if group.add(rank, arrival) > MOST_OPEN:
             group.clear()
-        if len(self._open) > MOST_GROUPS:  # a job may make one for every epoch
-            for idle in [one for one, came in self._open.items() if not any(came.values())]:
-                del self._open[idle]
+        elif group.is_complete:
+            self._meet(moment, dict(zip(group.waiting, group.take(), strict=True)))
 
     def _meet(self, moment: Moment, came: dict[int, Arrival]) -> None:
-        taken = {rank: one.own if self.device else one.time for rank, one in came.items()}
-        order = sorted(came, key=lambda rank: taken[rank])
-        if len(order) < 2:
+        if len(came) < 2:
             return
-        last, before = order[-1], order[-2]
-        lead = taken[last] - taken[before]
+        taken = [one.own if self.device else one.time for one in came.values()]
+        longest = max(taken)
+        last = list(came)[taken.index(longest)]
+        taken.remove(longest)
+        lead = longest - max(taken)
         what = self._meeting(moment)
         self._met[moment.group, what] += 1
-        self._waited += sum(taken[last] - one for one in taken.values())
+        self._waited += longest * len(taken) - sum(taken)
         tally = self._tallies[moment.group, what, last]
         # of many meetings nearly together, chance alone makes one the last: those count that were late
         if lead < SHORTEST:
             return
         tally.late += 1
         tally.seconds += lead
-        if found := _excess(came[last].gaps, [came[rank].gaps for rank in order[:-1]]):
+        if found := _excess(came[last].gaps, [one.gaps for rank, one in came.items() if rank != last]):
             tally.spent[found] += lead
 
-    def _send_or_receive(self, rank: int, message: Message, arrival: Arrival, moment: Moment) -> None:
+    def _send_or_receive(self, rank: int, message: Message, arrival: Arrival, *, blocks: bool) -> None:
         pair = (message.sender, message.receiver)
         if pair in self._apart:
             return
@@ -153,7 +160,7 @@ class Arrivals:
         if rank == message.sender:
             post.sent.append(arrival)
         else:
-            post.taken.append((arrival, moment.blocks))
+            post.taken.append((arrival, blocks))
         what = f"recv on rank {message.receiver}"
         while post.sent and post.taken:
             self._hand_over(post.sent.popleft(), *post.taken.popleft(), what, message.sender)
@@ -214,16 +221,6 @@ class Arrivals:
             site = begun
         where = line_of(rank, site)
         return "loading data" if code == NEXT else "after this line", where
-
-
-def _gaps(trail: Iterable[tuple[float, int]], end: Moment) -> tuple[tuple[float, int, int], ...]:
-    found: list[tuple[float, int, int]] = []
-    before: tuple[float, int] | None = None
-    for one in (*trail, (end.time, end.place)):
-        if before is not None:
-            found.append((one[0] - before[0], before[1], one[1]))
-        before = one
-    return tuple(found)
 
 
 def _excess(

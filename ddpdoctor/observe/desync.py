@@ -25,8 +25,19 @@ from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.ranks import Rank, RankSet
 from ddpdoctor.model.report import RankStatus, Report, Timeline
 from ddpdoctor.model.stacks import Site
-from ddpdoctor.observe.shifts import Counted, Kept, Shift, Shifts, parting
-from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, FORWARD_NO_SYNC, NEXT, STEP, STOP, UNREDUCED, Names
+from ddpdoctor.observe.shifts import Counted, Shift, Shifts, parting
+from ddpdoctor.observe.stream import (
+    BACKWARD,
+    CALL,
+    FORWARD,
+    FORWARD_NO_SYNC,
+    NEXT,
+    STEP,
+    STOP,
+    UNREDUCED,
+    Moment,
+    Names,
+)
 
 #: a line that takes batches by itself
 _TAKES = re.compile(r"\b(iter|next)\(")
@@ -73,8 +84,8 @@ class Found:
     culprits: RankSet
     members: RankSet
     group: str
-    mine: Kept | None = None
-    theirs: Kept | None = None
+    mine: Moment | None = None
+    theirs: Moment | None = None
     #: each member's way to where the shift is seen
     ways: Mapping[Rank, Way] = field(default_factory=dict)
     #: the loop in whose turns the ranks were compared, where nothing else shows the shift
@@ -281,10 +292,10 @@ def _short(site: Site) -> str:
     return f"{site.file.rpartition('/')[2]}:{site.line}"
 
 
-def _does(kept: Kept | None, site: Site | None, names: Names) -> str:
-    if kept is None:
+def _does(moment: Moment | None, site: Site | None, names: Names) -> str:
+    if moment is None:
         return "did nothing"
-    code, _, op = names.sites[kept.place]
+    code, _, op = names.sites[moment.place]
     where = f" at {_short(site)}" if site else ""
     return (f"called {op}" if code == CALL else _DOES.get(code, "went on")) + where
 

@@ -60,11 +60,14 @@ class Early:
         self._parts_read = 0.0
         self._timed: float | None = None
         self._timing = TIMING
+        #: None until somebody asks
+        self._waited: Waited | None = None
 
     def read(self, workers: Iterable[Worker]) -> None:
         """Take in what is new on the pages."""
         workers = tuple(workers)
         self._history.read(workers)
+        self._waited = None
         now = time.monotonic()
         if not self._history.arrivals.reductions.groups:
             return
@@ -115,8 +118,10 @@ class Early:
         return self._sources[site]
 
     def waited(self) -> Waited | None:
-        """Who waited for whom so far."""
-        return self._history.arrivals.waited()
+        """Who waited for whom, as of the newest reading."""
+        if self._waited is None:
+            self._waited = self._history.arrivals.waited()
+        return self._waited
 
     def desync(self, workers: tuple[Worker, ...], now: float, moved: float) -> Verdict | None:
         """The warning that ranks have shifted against each other, the first time that this is seen."""

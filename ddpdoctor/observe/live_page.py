@@ -73,29 +73,34 @@ class LivePage:
     def news(self) -> list[Row]:
         """The rows that the history got since the last reading, oldest first."""
         found: list[Row] = []
-        with self._path.open("rb", buffering=0) as file:
+        file = os.open(self._path, os.O_RDONLY)
+        try:
             for _ in range(2 * layout.EVENT_ROWS // _CHUNK):
-                rows = self._next_rows(file.fileno())
-                if not rows:
+                begin = self._next
+                wanted = min(_CHUNK, layout.EVENT_ROWS - begin % layout.EVENT_ROWS)
+                found.extend(self._next_rows(file, wanted))
+                if self._next < begin + wanted:
                     break
-                found.extend(rows)
-            self._read_texts(file.fileno())
+            self._read_texts(file)
+        finally:
+            os.close(file)
         self._note_users(found)
         return found
 
-    def _next_rows(self, file: int) -> list[Row]:
-        """The next rows of one stretch of the ring; empty if there are none."""
+    def _next_rows(self, file: int, wanted: int) -> list[Row]:
+        """The next rows of one stretch of the ring, `wanted` or fewer; empty if there are none."""
         size, place = layout.EVENT.size, self._next % layout.EVENT_ROWS
-        data = os.pread(file, min(_CHUNK, layout.EVENT_ROWS - place) * size, layout.EVENTS + place * size)
+        data = os.pread(file, wanted * size, layout.EVENTS + place * size)
+        data = data[: len(data) // size * size]
         found: list[Row] = []
-        rows = list(layout.EVENT.iter_unpack(data[: len(data) // size * size]))
-        for i, row in enumerate(rows):
+        # one by one, since most of what is read is not written yet
+        for i, row in enumerate(layout.EVENT.iter_unpack(data)):
             number = row[NUMBER]
             if number > self._next:
                 return found or self._after_a_loss(file)
             if number == row[NUMBER_AGAIN] == self._next:
                 found.append(row)
-            elif self._gives_up(rows[i + 1 : i + 2]):
+            elif self._gives_up(data[(i + 1) * size : (i + 2) * size]):
                 self.lost = True
             else:
                 # not written yet, or caught in the middle: half a row is read again, never passed over
@@ -112,10 +117,10 @@ class LivePage:
         self._next = max((row[NUMBER] for row in rows), default=self._next) + 1
         return sorted(rows)
 
-    def _gives_up(self, after: list[Row]) -> bool:
+    def _gives_up(self, after: bytes) -> bool:
         """Whether to pass over a row that is not written although the one after it is: its thread was interrupted
         before it wrote, or is gone."""
-        if not after or after[0][NUMBER] != self._next + 1:
+        if not after or layout.EVENT.unpack(after)[NUMBER] != self._next + 1:
             return False
         self._waited += 1
         return self._waited > _PATIENCE

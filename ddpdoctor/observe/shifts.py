@@ -25,6 +25,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from ddpdoctor.model.stacks import Site
+from ddpdoctor.observe.in_step import InStep
 from ddpdoctor.observe.stream import BACKWARD, CALL, FORWARD, NEXT, NOWHERE, STEP, STOP, Moment, Names
 
 #: visits for which a shift must stay the same, and how often it may have changed before
@@ -80,15 +81,6 @@ class Visit(NamedTuple):
     time: float
 
 
-class Kept(NamedTuple):
-    """A moment in the memory of a rank."""
-
-    time: float
-    code: int
-    place: int
-    route: int
-
-
 class End(NamedTuple):
     """A loader came to its end on a rank."""
 
@@ -133,7 +125,7 @@ class _Watch:
     group: int
     counted: Counted
     spot: Spot
-    waiting: dict[int, deque[Visit]] = field(default_factory=lambda: defaultdict(deque))
+    visits: InStep[Visit]
     #: what was compared last
     last: dict[int, Visit] = field(default_factory=dict)
     #: what was compared first
@@ -159,6 +151,10 @@ class _Watch:
     def take(self, visits: dict[int, Visit]) -> None:
         """Compare the ranks where all have come to."""
         self.first = self.first or visits
+        totals = {visit.total for visit in visits.values()}
+        if len(totals) == 1 and not self.by:  # as most are: without a shift nothing is counted
+            self.last = visits
+            return
         usual, majority = _usual([visit.total for visit in visits.values()])
         by = tuple((rank, visit.total - usual) for rank, visit in visits.items() if visit.total != usual)
         if by != self.by:
@@ -179,23 +175,51 @@ class _Watch:
         return bool(self.by) and long and self.changes <= MOST_CHANGES and self.visit > 1
 
 
+@dataclass(slots=True)
+class _Thread:
+    """What a thread of a rank has done."""
+
+    #: in whose loop it is
+    loader: int = NOWHERE
+    #: the groups that it used last and that are followed, the newest last
+    groups: list[int] = field(default_factory=list)
+    kept: deque[Moment] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+
+
+@dataclass(slots=True)
+class _Rank:
+    """What a rank has done."""
+
+    rank: int
+    threads: dict[int, _Thread] = field(default_factory=lambda: defaultdict(_Thread))
+    #: group -> collectives
+    counts: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    #: group -> routes of its newest collectives, their places where routes are not known
+    routes: dict[int, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=MOST_ROUTES)))
+    visits: dict[Spot, int] = field(default_factory=dict)
+    #: loader -> how often it ended, and the newest of these ends
+    ended: dict[int, int] = field(default_factory=dict)
+    ends: dict[int, deque[End]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=MOST_ENDS)))
+
+    def visit(self, spot: Spot) -> int:
+        """Count a visit: the how-many-eth it is."""
+        number = self.visits[spot] = self.visits.get(spot, 0) + 1
+        return number
+
+    def batches(self, loader: int) -> int:
+        """How many of the loader it took."""
+        return self.visits.get((loader, loader), 0)
+
+
 class Shifts:
     """Takes in the moments of all ranks as they come."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._counts: dict[tuple[int, int], int] = defaultdict(int)
-        self._uses: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self._loader: dict[tuple[int, int], int] = {}
-        self._ends: dict[tuple[int, int], int] = defaultdict(int)
-        self._newest_ends: dict[tuple[int, int], deque[End]] = defaultdict(lambda: deque(maxlen=MOST_ENDS))
-        #: of collectives by group and spot, of batches by group and loader
-        self._places: dict[tuple[int, Spot], _Watch] = {}
-        self._batches: dict[tuple[int, int], _Watch] = {}
-        self._visits: dict[tuple[int, Spot], int] = defaultdict(int)
-        #: (rank, group) -> routes of its newest collectives, their places where routes are not known
-        self._routes: dict[tuple[int, int], deque[int]] = defaultdict(lambda: deque(maxlen=MOST_ROUTES))
-        self._kept: dict[tuple[int, int], deque[Kept]] = defaultdict(lambda: deque(maxlen=MOST_KEPT))
+        self._ranks: dict[int, _Rank] = {}
+        #: group -> of collectives by spot, of batches by loader
+        self._places: dict[int, dict[Spot, _Watch]] = defaultdict(dict)
+        self._batches: dict[int, dict[int, _Watch]] = defaultdict(dict)
         #: loaders that are left out
         self._uneven: set[int] = set()
         #: groups that are not followed any more, on any rank: one that was counted anew on some would seem shifted
@@ -211,8 +235,15 @@ class Shifts:
         """Take in what a rank did next, in order."""
         if self._blind:
             return
+        own = self._rank(rank)
         for moment in moments:
-            self._add(rank, moment)
+            self._add(own, moment)
+
+    def _rank(self, rank: int) -> _Rank:
+        own = self._ranks.get(rank)
+        if own is None:
+            own = self._ranks[rank] = _Rank(rank)
+        return own
 
     def found(self) -> tuple[Shift, ...]:
         """Shifts that have stayed since the last call: those that a loop's beginning shows first, in collectives rather
@@ -227,134 +258,130 @@ class Shifts:
     def loops(self) -> list[Loop]:
         """Loops over loaders in which the ranks of a group meet."""
         found = []
-        for (group, (place, loader)), watch in self._places.items():
-            site = self._names.sites[place][1]
-            if place != loader or site is None:
-                continue
-            if watch.last and all(watch.last[rank].total >= one.total + MEETS for rank, one in watch.first.items()):
-                found.append(Loop(site, group, loader, max(one.time for one in watch.first.values())))
+        for group, watches in self._places.items():
+            for (place, loader), watch in watches.items():
+                site = self._names.sites[place][1]
+                if place != loader or site is None:
+                    continue
+                if watch.last and all(watch.last[rank].total >= one.total + MEETS for rank, one in watch.first.items()):
+                    found.append(Loop(site, group, loader, max(one.time for one in watch.first.values())))
         return found
 
     def ends(self, rank: int, loader: int) -> tuple[End, ...]:
         """The newest ends of a loader on a rank, oldest first."""
-        return tuple(self._newest_ends.get((rank, loader), ()))
+        return tuple(self._rank(rank).ends.get(loader, ()))
 
     def collectives(self, rank: int, group: int) -> int:
         """How many of the group a rank has made."""
-        return self._counts.get((rank, group), 0)
+        return self._rank(rank).counts.get(group, 0)
 
-    def way(self, rank: int, shift: Shift) -> tuple[Kept, ...]:
+    def way(self, rank: int, shift: Shift) -> tuple[Moment, ...]:
         """What the rank's threads that use the group did from the last visit without the shift to the first one with
         it; empty if its memory does not reach so far."""
         begin, end = next(((begin, end) for own, begin, end in shift.ways if own == rank), (0.0, 0.0))
-        threads = [thread for (own, thread), groups in self._uses.items() if own == rank and shift.group in groups]
-        kept = [kept for thread in threads for kept in self._kept[rank, thread]]
+        threads = [thread for thread in self._rank(rank).threads.values() if shift.group in thread.groups]
+        kept = [moment for thread in threads for moment in thread.kept]
         return tuple(one for one in kept if begin <= one.time <= end) if any(k.time <= begin for k in kept) else ()
 
-    def _add(self, rank: int, moment: Moment) -> None:
-        thread = (rank, moment.thread)
-        if moment.code == NEXT:
-            self._loader[thread] = moment.place
-        loader = self._loader.get(thread, NOWHERE)
-        self._kept[thread].append(Kept(moment.time, moment.code, moment.place, moment.route))
-        self._visits[rank, (moment.place, loader)] += 1
-        if moment.code == STOP:
-            self._ends[rank, loader] += 1
-            batches = self._visits[rank, (loader, loader)]
-            self._newest_ends[rank, loader].append(End(self._ends[rank, loader], batches, moment.time))
-            self._loader.pop(thread, None)
+    def _add(self, own: _Rank, moment: Moment) -> None:
+        time, code, number, place, group, _, _, route = moment
+        thread = own.threads[number]
+        if code == NEXT:
+            thread.loader = place
+        loader = thread.loader
+        thread.kept.append(moment)
+        visit = own.visit((place, loader))
+        if code == STOP:
+            own.ended[loader] = own.ended.get(loader, 0) + 1
+            own.ends[loader].append(End(own.ended[loader], own.batches(loader), time))
+            thread.loader = NOWHERE
         else:
-            self._pass(rank, thread, (moment.place, loader), moment.time)
-            if moment.route != NOWHERE:
-                self._visits[rank, (moment.route, loader)] += 1
-                if len(self._names.routes_to[moment.place]) > 1:
-                    self._pass(rank, thread, (moment.route, loader), moment.time)
-        if moment.group != NOWHERE:
-            self._use(rank, thread, moment.group, moment.place if moment.route == NOWHERE else moment.route)
-            if loader != NOWHERE and moment.group not in self._retired:
-                self._meet(rank, moment.group, loader, moment.time)
+            self._pass(own, thread, (place, loader), visit, time)
+            if route != NOWHERE:
+                visit = own.visit((route, loader))
+                if len(self._names.routes_to[place]) > 1:
+                    self._pass(own, thread, (route, loader), visit, time)
+        if group != NOWHERE and group not in self._retired:
+            self._use(own, thread, group, place if route == NOWHERE else route)
+            if loader != NOWHERE and group not in self._retired:
+                self._meet(own, group, loader, time)
 
-    def _pass(self, rank: int, thread: tuple[int, int], spot: Spot, time: float) -> None:
+    def _pass(self, own: _Rank, thread: _Thread, spot: Spot, number: int, time: float) -> None:
         """Compare a visit in each group that the thread uses."""
-        used = self._uses.get(thread)
-        if not used:
+        if not thread.groups:
             return
         loader = spot[1]
-        number, ends = self._visits[rank, spot], self._ends[rank, loader]
-        batch = self._visits[rank, (loader, loader)]
-        for group in used:
-            watch = self._places.get((group, spot))
+        ends, batches = own.ended.get(loader, 0), own.batches(loader)
+        for group in thread.groups:
+            watch = self._places[group].get(spot)
             if watch is None:
-                watch = self._places[group, spot] = _Watch(group, Counted.COLLECTIVES, spot)
-            self._visit(rank, watch, Visit(number, self._counts[rank, group], ends, batch, time))
+                watch = self._places[group][spot] = self._watch(group, Counted.COLLECTIVES, spot)
+            self._visit(own.rank, watch, Visit(number, own.counts[group], ends, batches, time))
 
-    def _meet(self, rank: int, group: int, loader: int, time: float) -> None:
-        watch = self._batches.get((group, loader))
+    def _meet(self, own: _Rank, group: int, loader: int, time: float) -> None:
+        watch = self._batches[group].get(loader)
         if watch is None:
-            watch = self._batches[group, loader] = _Watch(group, Counted.BATCHES, (loader, loader))
-        batches = self._visits[rank, (loader, loader)]
-        self._visit(rank, watch, Visit(self._counts[rank, group], batches, self._ends[rank, loader], 0, time))
+            watch = self._batches[group][loader] = self._watch(group, Counted.BATCHES, (loader, loader))
+        visit = Visit(own.counts[group], own.batches(loader), own.ended.get(loader, 0), 0, time)
+        self._visit(own.rank, watch, visit)
 
-    def _use(self, rank: int, thread: tuple[int, int], group: int, route: int) -> None:
+    def _watch(self, group: int, counted: Counted, spot: Spot) -> _Watch:
+        return _Watch(group, counted, spot, InStep(self._names.known[group].members))
+
+    def _use(self, own: _Rank, thread: _Thread, group: int, route: int) -> None:
         """Count a collective; of the groups of a thread, those that it used last are followed."""
-        if group in self._retired:
-            return
-        self._counts[rank, group] += 1
-        self._routes[rank, group].append(route)
-        used = self._uses[thread]
+        own.counts[group] += 1
+        own.routes[group].append(route)
+        used = thread.groups
         if not used or used[-1] != group:
             if group in used:
                 used.remove(group)
             used.append(group)
-        if len(used) > MOST_GROUPS:
-            self._retire(used[0])
+            if len(used) > MOST_GROUPS:
+                self._retire(used[0])
 
     def _retire(self, group: int) -> None:
         self._retired.add(group)
-        for used in self._uses.values():
-            if group in used:
-                used.remove(group)
-        self._places = {key: watch for key, watch in self._places.items() if key[0] != group}
-        self._batches = {key: watch for key, watch in self._batches.items() if key[0] != group}
-        for member in self._names.known[group].members:
-            self._counts.pop((int(member), group), None)
-            self._routes.pop((int(member), group), None)
+        self._places.pop(group, None)
+        self._batches.pop(group, None)
+        for own in self._ranks.values():
+            own.counts.pop(group, None)
+            own.routes.pop(group, None)
+            for thread in own.threads.values():
+                if group in thread.groups:
+                    thread.groups.remove(group)
 
     def _visit(self, rank: int, watch: _Watch, visit: Visit) -> None:
         if watch.dropped or watch.spot[1] in self._uneven:
             return
-        mine = watch.waiting[rank]
-        mine.append(visit)
-        if len(mine) > 1:  # another one was waited for, and has not come since
-            if len(mine) > MOST_OPEN:
-                watch.dropped = True
-                watch.waiting.clear()
-            return
-        self._pair(watch)
+        if watch.visits.add(rank, visit) > MOST_OPEN:
+            watch.dropped = True
+            watch.visits.clear()
+        elif watch.visits.is_complete:
+            self._pair(watch)
 
     def _pair(self, watch: _Watch) -> None:
         """Compare as long as every member has a visit that waits."""
-        came = [watch.waiting[member] for member in self._names.known[watch.group].members]
-        while all(came):
+        visits = watch.visits
+        while visits.is_complete:
             # a rank is compared from its first meeting on, which others may have had a visit earlier or later
-            first = max(visits[0].number for visits in came)
-            late = [visits for visits in came if visits[0].number < first]
-            for visits in late:
-                visits.popleft()
+            first = max(waiting[0].number for waiting in visits.waiting.values())
+            late = [member for member, waiting in visits.waiting.items() if waiting[0].number < first]
+            for member in late:
+                visits.drop(member)
             if not late:
-                self._compare(watch, [visits.popleft() for visits in came])
+                self._compare(watch, visits.take())
 
     def _compare(self, watch: _Watch, came: list[Visit]) -> None:
         """Compare the visits of all members, in their order."""
-        first = came[0]
-        if any(visit.ends != first.ends for visit in came):
+        if len({visit.ends for visit in came}) > 1:
             self._uneven.add(watch.spot[1])
             return
-        if any(visit.batch != first.batch for visit in came):
+        if len({visit.batch for visit in came}) > 1:
             # ranks need not come here equally often for each batch: then the batches tell, and not this place
             watch.steady = watch.moving = 0
             return
-        visits: dict[int, Visit] = dict(zip(self._names.known[watch.group].members, came, strict=True))
+        visits = dict(zip(watch.visits.waiting, came, strict=True))
         if watch.counted is Counted.COLLECTIVES or not watch.in_same_batches(visits):
             watch.take(visits)
             self._believe(watch)
@@ -407,8 +434,9 @@ class Shifts:
 
     def _numbered(self, rank: int, group: int) -> dict[int, int]:
         """The routes of a rank's newest collectives, by number."""
-        routes = self._routes[rank, group]
-        return dict(enumerate(routes, self._counts[rank, group] - len(routes)))
+        own = self._rank(rank)
+        routes = own.routes[group]
+        return dict(enumerate(routes, own.counts[group] - len(routes)))
 
 
 def _usual(positions: list[int]) -> tuple[int, bool]:
@@ -420,8 +448,8 @@ def _usual(positions: list[int]) -> tuple[int, bool]:
 
 
 def parting(
-    mine: tuple[Kept, ...], theirs: tuple[Kept, ...], *, by_route: bool = False
-) -> tuple[Kept | None, Kept | None] | None:
+    mine: tuple[Moment, ...], theirs: tuple[Moment, ...], *, by_route: bool = False
+) -> tuple[Moment | None, Moment | None] | None:
     """The first moments in which two ways differ (see `Shifts.way`), in their places or in the routes to them; None for
     one of them if the other did something more. None if they are equal, or one is not known."""
     if not mine or not theirs:

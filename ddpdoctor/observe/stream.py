@@ -20,6 +20,7 @@ CALL, NEXT, STOP, FORWARD, FORWARD_NO_SYNC, BACKWARD, STEP = (
 #: what a call waits for if it is an operation of the whole group
 _COLLECTIVE = frozenset(layout.KINDS.index(kind) for kind in ("all", "from_root", "to_root"))
 _SEND, _RECV = layout.KINDS.index("send"), layout.KINDS.index("recv")
+_PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD})
 NOWHERE = -1
 #: a backward in which DDP is known to average nothing: for those who compare, something else than one in which it does
 UNREDUCED = len(layout.EVENT_KINDS)
@@ -99,18 +100,32 @@ class Names:
         return number
 
 
+#: code, site, group, operation, flags and path of an event, and whether it reduces gradients; all but code and flags are
+#: positions of texts
+_Key = tuple[int, int, int, int, int, int, bool]
+
+
+class _Fixed(NamedTuple):
+    """What is the same in all events that have the same texts and flags: fields of their moments."""
+
+    code: int
+    place: int
+    group: int = NOWHERE
+    blocks: bool = False
+    route: int = NOWHERE
+    #: of a message whether it is sent, None of everything else
+    sends: bool | None = None
+
+
 class Translator:
-    """One page's rows as moments: its text positions are looked up once each."""
+    """One page's rows as moments: what its texts say is looked up once."""
 
     def __init__(self, names: Names, texts: StringTable, rank: int, world_size: int) -> None:
         self._names = names
         self._rank = rank
         self._texts = texts
         self._world = names.group("0", "default_pg", tuple(range(world_size)))
-        self._places: dict[tuple[int, int, int], int] = {}
-        self._routes: dict[tuple[int, int], int] = {}
-        self._groups: dict[int, int] = {0: self._world}
-        self._taken: set[tuple[int, int]] = set()
+        self._fixed: dict[_Key, _Fixed] = {}
         #: thread -> whether its newest forward has a backward that communicates
         self._synchronises: dict[int, bool] = {}
 
@@ -120,29 +135,36 @@ class Translator:
 
     def _moment(self, row: tuple[Any, ...]) -> Moment:
         _, time, _, thread, site, group, op, _, peer, _, tag, code, flags, path, _ = row
-        reduces = self._reduces(thread, code, flags)
+        reduces = code in _PASSES and self._reduces(thread, code, flags)
+        key = (code, site, group, op, flags, path, reduces)
+        fixed = self._fixed.get(key)
+        if fixed is None:
+            fixed = self._fixed[key] = self._look_up(key)
+        code, place, met, blocks, route, sends = fixed
+        if sends is None:
+            return Moment(time, code, thread, place, met, blocks, None, route)
+        if peer < 0:
+            return Moment(time, code, thread, place, NOWHERE)
+        message = Message(self._rank, peer, tag) if sends else Message(peer, self._rank, tag)
+        return Moment(time, code, thread, place, NOWHERE, blocks, message)
+
+    def _look_up(self, key: _Key) -> _Fixed:
+        code, site, group, op, flags, path, reduces = key
         if code == BACKWARD and flags & layout.UNREDUCED:
             code = UNREDUCED
-        key = (code, site, path if code == NEXT else op)
-        place = self._places.get(key)
-        if place is None:
-            name = (self._texts.name(op) or "") if code == CALL else self._taker(path) if code == NEXT else ""
-            place = self._places[key] = self._names.place(code, self._texts.site(site), name)
-        if code == NEXT and (place, path) not in self._taken:
-            self._taken.add((place, path))
-            self._names.taken[place].add(tuple(Site(*site) for site in self._texts.path(path)))
+        name = (self._texts.name(op) or "") if code == CALL else self._taker(path) if code == NEXT else ""
+        place = self._names.place(code, self._texts.site(site), name)
+        if code == NEXT:
+            self._names.taken[place].add(tuple(Site(*frame) for frame in self._texts.path(path)))
         if code == CALL:
-            kind = flags >> layout.KIND_SHIFT
+            kind, waits = flags >> layout.KIND_SHIFT, not flags & layout.ASYNCHRONOUS
             if kind in _COLLECTIVE:
-                blocks, route = not flags & layout.ASYNCHRONOUS, self._route(place, path)
-                return Moment(time, code, thread, place, self._group(group), blocks, route=route)
-            if kind in (_SEND, _RECV) and peer >= 0:
-                waits = kind == _RECV and not flags & layout.ASYNCHRONOUS
-                sender, receiver = (self._rank, peer) if kind == _SEND else (peer, self._rank)
-                return Moment(time, code, thread, place, NOWHERE, waits, Message(sender, receiver, tag))
+                return _Fixed(code, place, self._group(group), waits, self._route(place, path))
+            if kind in (_SEND, _RECV):
+                return _Fixed(code, place, blocks=waits and kind == _RECV, sends=kind == _SEND)
         if reduces:
-            return Moment(time, code, thread, place, self._group(group), True, route=self._route(place, path))
-        return Moment(time, code, thread, place, NOWHERE)
+            return _Fixed(code, place, self._group(group), blocks=True, route=self._route(place, path))
+        return _Fixed(code, place)
 
     def _taker(self, path: int) -> str:
         """The functions of libraries that took a batch for a line of the job, innermost first: one line may run several
@@ -152,26 +174,18 @@ class Translator:
         return " ".join(f"{frame.file.rpartition('/')[2]}:{frame.function}" for frame in used)
 
     def _reduces(self, thread: int, code: int, flags: int) -> bool:
-        """Whether gradients are averaged in an event: in a backward of which the page says so; if it says nothing, in
-        the first after a forward that synchronises."""
-        if code in (FORWARD, FORWARD_NO_SYNC):
-            self._synchronises[thread] = code == FORWARD and bool(flags & layout.GRADIENTS)
+        """Whether gradients are averaged in a forward or backward: in a backward of which the page says so; if it says
+        nothing, in the first after a forward that synchronises."""
         if code != BACKWARD:
+            self._synchronises[thread] = code == FORWARD and bool(flags & layout.GRADIENTS)
             return False
         known, synchronises = layout.reduces(flags), self._synchronises.pop(thread, False)
         return synchronises if known is None else known
 
     def _route(self, place: int, path: int) -> int:
-        number = self._routes.get((place, path))
-        if number is None:
-            frames = self._texts.path(path)
-            number = self._routes[place, path] = self._names.route(place, frames) if frames else NOWHERE
-        return number
+        frames = self._texts.path(path)
+        return self._names.route(place, frames) if frames else NOWHERE
 
     def _group(self, position: int) -> int:
-        number = self._groups.get(position)
-        if number is None:
-            found = self._texts.group(position)
-            number = self._world if found is None else self._names.group(*found)
-            self._groups[position] = number
-        return number
+        found = self._texts.group(position) if position else None
+        return self._world if found is None else self._names.group(*found)

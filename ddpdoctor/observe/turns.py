@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ddpdoctor.observe.in_step import InStep
 from ddpdoctor.observe.shifts import Counted, Shift
 from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, NOWHERE, STOP, UNREDUCED, Moment, Names
 
@@ -204,7 +205,7 @@ class Turns:
         self._since_pass: dict[tuple[int, int], set[int]] = {}
         #: threads that are in a loop over a loader, where `shifts` compares
         self._loading: set[tuple[int, int]] = set()
-        self._open: dict[int, dict[int, deque[float]]] = defaultdict(lambda: defaultdict(deque))
+        self._open: dict[int, InStep[float]] = {}
         self._spreads: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=USUAL))
         self._periods: dict[int, deque[float]] = defaultdict(lambda: deque(maxlen=USUAL))
         self._last: dict[int, float] = {}
@@ -222,14 +223,14 @@ class Turns:
     def add(self, rank: int, moments: Iterable[Moment]) -> None:
         """Take in what a rank did next, in order."""
         for moment in moments if not self._blind else ():
-            thread = (rank, moment.thread)
-            if moment.code == NEXT:
+            code, thread = moment.code, (rank, moment.thread)
+            if code == NEXT:
                 self._loading.add(thread)
-            elif moment.code == STOP:
+            elif code == STOP:
                 self._loading.discard(thread)
-            if moment.code in _PASSES:
+            elif code in _PASSES:
                 self._since_pass[thread] = set()
-            if moment.group != NOWHERE and moment.route != NOWHERE and thread not in self._loading:
+            if moment.route != NOWHERE and moment.group != NOWHERE and thread not in self._loading:
                 self._meet_by(rank, thread, moment)
 
     def _meet_by(self, rank: int, thread: tuple[int, int], moment: Moment) -> None:
@@ -247,21 +248,20 @@ class Turns:
             self._arrive(rank, group, moment.time)
 
     def _arrive(self, rank: int, group: int, time: float) -> None:
-        members, waiting = self._names.known[group].members, self._open[group]
-        mine = waiting[rank]
-        mine.append(time)
-        if len(mine) > MOST_OPEN:
+        waiting = self._open.get(group)
+        if waiting is None:
+            waiting = self._open[group] = InStep(self._names.known[group].members)
+            if len(self._open) > MOST_GROUPS:
+                self._forget_idle(group)
+        if waiting.add(rank, time) > MOST_OPEN:
             waiting.clear()
-        elif len(mine) == 1:  # else another one was waited for, and has not come since
-            while all(waiting[member] for member in members):
-                times = [waiting[member].popleft() for member in members]
-                self._meet(group, max(times) - min(times), max(times))
-        if len(self._open) > MOST_GROUPS:
-            self._forget_idle()
+        elif waiting.is_complete:
+            times = waiting.take()
+            self._meet(group, max(times) - min(times), max(times))
 
-    def _forget_idle(self) -> None:
+    def _forget_idle(self, used: int) -> None:
         """Forget how the groups met that nobody has used for longest: a job may make one for every epoch."""
-        idle = (group for group, came in self._open.items() if not any(came.values()))
+        idle = (group for group, came in self._open.items() if came.is_idle and group != used)
         oldest = sorted(idle, key=lambda group: self._last.get(group, 0.0))
         for group in oldest[: len(self._open) - MOST_GROUPS // 2]:
             for kept in (self._open, self._spreads, self._periods, self._last):

@@ -326,7 +326,8 @@ def read_threads(region: bytes, texts: StringTable) -> tuple[tuple[RawCall, ...]
     THREADS and EVENTS."""
     calls: list[RawCall] = []
     communicating: list[int] = []
-    for row in range(THREAD_ROWS):
+    # the lowest free row is taken, and most jobs need few
+    for row in range(-(-len(region.rstrip(b"\0")) // THREAD_SIZE)):
         start = row * THREAD_SIZE
         thread, depth, communicated, _ = struct.unpack_from("@4Q", region, start)
         if not 0 < thread < 1 << 32:

@@ -54,12 +54,24 @@ def fewer_batches(facts: Facts, divergence: Divergence) -> bool:
 
 
 def _left_before_end(facts: Facts, divergence: Divergence) -> bool:
-    """Whether a rank of the longer side has begun the loop anew before its end, so that it is in another round: its
-    batches say nothing of how many there were. Of the shorter side, which may have broken off as often, none more."""
+    """Whether a rank of the longer side has left the loop before its end, and may be in another round: its batches say
+    nothing of how many there were. Of the shorter side, which may have broken off as often, none more."""
     given = counts(facts, divergence)
-    opened = {rank: count.made - count.stops for rank, count in given.items() if count is not None and count.made}
-    short = [opened[rank] for rank in divergence.odd if rank in opened]
-    return any(opened.get(rank, 0) > max(1, *short) for rank in divergence.reference) if short else False
+    left = {
+        rank: count.made - count.stops - _is_in(facts, rank, count.site)
+        for rank, count in given.items()
+        if count is not None and count.made
+    }
+    short = [left[rank] for rank in divergence.odd if rank in left]
+    return any(left.get(rank, 0) > max(0, *short) for rank in divergence.reference) if short else False
+
+
+def _is_in(facts: Facts, rank: Rank, loop: Site) -> bool:
+    """Whether the rank may be in a round of the loop: the last that it had of the loader was a batch."""
+    history = facts.histories.get(rank)
+    of_loader = (EventKind.NEXT, EventKind.STOP_ITERATION)
+    last = next((s for s in reversed(history.steps if history else ()) if s.site == loop and s.kind in of_loader), None)
+    return last is None or last.kind is EventKind.NEXT
 
 
 def ended_alike(facts: Facts, divergence: Divergence) -> bool:

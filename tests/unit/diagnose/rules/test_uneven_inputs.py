@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from ddpdoctor.model.evidence import RankEvidence
+from ddpdoctor.model.evidence import Evidence, RankEvidence
 from tests.unit.diagnose import stories
 from tests.unit.diagnose.builders import Doing, job
 from tests.unit.diagnose.stories import AT, among, in_backward
@@ -155,17 +156,31 @@ def main():
 """
 
 
+def _loaders(evidence: Evidence, counted: Sequence[tuple[int, int]]) -> Evidence:
+    """With the iterators that each rank has made, and how many of them ended."""
+    ranks = list(evidence.ranks)
+    for rank, (made, stops) in enumerate(counted):
+        page = ranks[rank].page
+        assert page is not None
+        (count,) = page.counters.loaders
+        counters = replace(page.counters, loaders=(replace(count, made=made, stops=stops),))
+        ranks[rank] = replace(ranks[rank], page=replace(page, counters=counters))
+    return replace(evidence, ranks=tuple(ranks))
+
+
 @pytest.mark.parametrize(("made", "code"), [(4, "DD299"), (1, "DD201")])
 def test_a_rank_that_broke_off_its_rounds_is_in_another_one(made: int, code: str) -> None:
     """The others came to the ends of their data as they should; nothing says that those were fewer."""
     step = [AT.next(2), AT.forward(3), AT.backward(3), AT.update(4)]
     usual, odd = [*step * 3, AT.stop(2), *step * 2, *step[:3]], [*step * 5, AT.all("barrier", 12)]
     evidence = job([Doing(usual), Doing(usual), Doing(odd)], code={AT.file: EPOCHS})
-    ranks = list(evidence.ranks)
-    for rank, (begun, stops) in enumerate([(2, 1), (2, 1), (made, 0)]):
-        page = ranks[rank].page
-        assert page is not None
-        (count,) = page.counters.loaders
-        counted = replace(page.counters, loaders=(replace(count, made=begun, stops=stops),))
-        ranks[rank] = replace(ranks[rank], page=replace(page, counters=counted))
-    assert examine(replace(evidence, ranks=tuple(ranks))).diagnoses[0].code == code
+    assert examine(_loaders(evidence, [(2, 1), (2, 1), (made, 0)])).diagnoses[0].code == code
+
+
+@pytest.mark.parametrize(("made", "code"), [(2, "DD299"), (1, "DD201")])
+def test_a_rank_that_broke_off_a_round_may_have_ended_its_last(made: int, code: str) -> None:
+    """It is in none any more, so one that did not end was left."""
+    step = [AT.next(2), AT.forward(3), AT.backward(3), AT.update(4)]
+    usual, odd = [*step * 3, AT.stop(2), *step, *step[:3]], [*step * 4, AT.stop(2), AT.all("barrier", 12)]
+    evidence = job([Doing(usual), Doing(usual), Doing(odd)], code={AT.file: EPOCHS})
+    assert examine(_loaders(evidence, [(2, 1), (2, 1), (made, 1)])).diagnoses[0].code == code
