@@ -100,8 +100,8 @@ class Names:
         return number
 
 
-#: code, site, group, operation, flags and path of an event, and whether it reduces gradients; all but code and flags are
-#: positions of texts
+#: code, site, group, operation, flags and path of an event, and whether it reduces gradients; what is not code or flags
+#: is the position of a text
 _Key = tuple[int, int, int, int, int, int, bool]
 
 
