@@ -254,7 +254,10 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     if repository.is_unused(path, finding.line):
         return Confirmation("nothing in the project calls this function", Severity.HINT)
     commands = [*repository.launches.shown_commands(path), *repository.launches.lines_with(path)]
-    if commands and not rank_starters.starts(text) and all(map(is_one_on_its_node, commands)):
+    spawns = rank_starters.starts(text)
+    if not commands and not spawns and _starts_otherwise(repository, path):
+        return Confirmation("no script or text starts it, and they start others", Severity.HINT)
+    if commands and not spawns and all(map(is_one_on_its_node, commands)):
         return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
     if repository.launches.give_own_gpus(path):
         return Confirmation("Slurm gives each process a GPU of its own, which is GPU 0 to it", Severity.HINT)

@@ -34,8 +34,10 @@ rank: where nothing in sight shows that all ranks come there, it is a hint, unle
 which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
 are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
 the program makes only with the rank added to its name, what only tests use, and what needs a name that nothing in the
-repository mentions (`if data == "cifar10"`). So is a folder of one rank in which the others write only after they have
-run a network, which takes longer than making it.
+repository mentions (`if data == "cifar10"`). So is what some ranks create and the others use if one of both happens in
+a function that is called: at first looks one in ten of these places was a fault, because mostly another file was meant
+or something in between made the others wait. And so is a folder of one rank in which the others write only after they
+have run a network, which takes longer than making it.
 
 Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
@@ -169,13 +171,14 @@ def _of_some(facts: ModuleFacts) -> Iterator[Finding | None]:
                     "nothing makes them wait: put a barrier in between"
                 )
                 late = reader.call.context.mask & ~writer.call.context.mask
+                here = places == (writer.call.site, reader.call.site)
                 ahead = head_starts.has_head_start(facts, writer, reader, late)
                 yield facts.finding(
                     RULE,
                     used,
                     Conditional(_AHEAD if ahead else "", message),
                     related=((writer.call.site, "created here, by some ranks"),),
-                    severity=Severity.HINT if ahead else None,
+                    severity=None if here and not ahead else Severity.HINT,
                 )
                 break
 
