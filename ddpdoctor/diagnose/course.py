@@ -15,6 +15,7 @@ from ddpdoctor.diagnose.codes import (
     UNEVEN_INPUTS,
 )
 from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.diagnose.likeliest import is_likeliest
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
@@ -125,7 +126,9 @@ def _by_signs(report: Report, signs: Iterable[EarlySign], code: Mapping[str, Sou
 def _undecided(report: Report) -> Diagnosis | None:
     """The first diagnosis of a hang if it decides nothing."""
     first = next(iter(report.diagnoses), None)
-    return first if first is not None and first.code == UNDECIDED.code and report.outcome is Outcome.HANG else None
+    if first is None or report.outcome is not Outcome.HANG:
+        return None
+    return first if first.code == UNDECIDED.code or is_likeliest(first) else None
 
 
 def _same(culprits: RankSet, first: Diagnosis) -> bool:

@@ -26,7 +26,7 @@ from ddpdoctor.model.report import Report
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.model.torch_internals import Meaning, shows
 
-#: follows the reasons of a diagnosis that only the ranks' places speak for
+#: ends the reasons of a diagnosis that only the ranks' places speak for
 NAMED = "The code is named for where the ranks stand; nothing shows how they came there."
 
 
@@ -41,6 +41,11 @@ def with_likeliest(report: Report, facts: Facts) -> Report:
     why = f"{first.why} {NAMED}"
     named = replace(first, code=rule.code, name=rule.name, retry=rule.retry, why=why)
     return replace(report, diagnoses=(named, *report.diagnoses[1:]))
+
+
+def is_likeliest(one: Diagnosis) -> bool:
+    """Whether only the ranks' places speak for the cause: what else is known of the job may tell another."""
+    return one.why.endswith(NAMED)
 
 
 def _likeliest(facts: Facts, first: Diagnosis) -> Rule | None:

@@ -14,6 +14,7 @@ from ddpdoctor.collect.capture import Capture, Sample
 from ddpdoctor.diagnose import codes, engine
 from ddpdoctor.diagnose.course import NO_PROOF, NOT_ARRIVED, with_course
 from ddpdoctor.diagnose.diagnosis import diagnosis
+from ddpdoctor.diagnose.likeliest import NAMED
 from ddpdoctor.model.course import Course
 from ddpdoctor.model.desync import Desync
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -65,8 +66,13 @@ UNDECIDED = diagnosis(
 )
 
 
-def test_a_hang_that_is_not_decided_has_the_cause_of_the_warning(healthy: Report) -> None:
-    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(UNDECIDED,))
+#: only where the ranks stand speaks for it
+BY_PLACES = replace(UNDECIDED, code="DD210", name="data-dependent-graph", why=f"w {NAMED}")
+
+
+@pytest.mark.parametrize("looked", [UNDECIDED, BY_PLACES])
+def test_a_hang_that_is_not_decided_has_the_cause_of_the_warning(healthy: Report, looked: Diagnosis) -> None:
+    hang = replace(healthy, outcome=Outcome.HANG, diagnoses=(looked,))
     told = with_course(hang, AT_HANG, {})
     (first,) = told.diagnoses
     assert (first.code, first.confidence, first.summary) == ("DD207", Confidence.LIKELY, "s")
