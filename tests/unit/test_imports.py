@@ -111,7 +111,7 @@ DIAGNOSE = {
     "rules": "blocked codes conditions diagnosis digest divergence facts offline wording",
     "rule": "codes facts",
     "registry": "codes rule rules",
-    "course": "codes diagnosis wording",
+    "course": "codes diagnosis likeliest wording",
     "endless_loops": "",
     "counted_loops": "",
     "batch_of_turn": "",
