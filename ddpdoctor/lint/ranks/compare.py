@@ -117,6 +117,17 @@ def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> 
     return found or [], len(ranks) > 1
 
 
+def _look_alike(lists: _Lists) -> bool:
+    """Whether only conditions of which nothing is known differ: then there is nothing to show, and one may well be
+    what the other is."""
+    if names(lists.one) != names(lists.two):
+        return False
+    one, two = (
+        [c.key for cell in cells for c in walk_one(cell) if isinstance(c.step, Op)] for cells in (lists.one, lists.two)
+    )
+    return one == two
+
+
 def _number(cell: Cell | None) -> int:
     return 0 if cell is None else cell.number
 
@@ -205,6 +216,8 @@ class _Comparison:
             if not earlier:
                 return
             branch, left, _ = earlier[0]
+        if left is None and _look_alike(lists):
+            return
         mismatched = left is None and operates(branch.then) and operates(branch.other)
         self.found.append(
             CollectiveDivergence(
