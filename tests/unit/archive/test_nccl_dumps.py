@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import shutil
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -13,25 +12,16 @@ import pytest
 from ddpdoctor.archive import input_files, pipeline
 from ddpdoctor.errors import InputError
 from ddpdoctor.model.diagnosis import Confidence
-from tests.unit.diagnose.test_nccl_runs import CASES, NAMES, RECORDED
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("nccl")
-    with tarfile.open(RECORDED) as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
+from tests.unit.diagnose.test_nccl_runs import CASES, NAMES
 
 HANGS = [name for name in NAMES if CASES[name].outcome.value == "hang" and name != "join-misuse"]
 
 
 @pytest.mark.parametrize("stacks", [False, True])
 @pytest.mark.parametrize("name", HANGS)
-def test_what_is_left_of_a_job_that_nobody_watched(runs: Path, tmp_path: Path, name: str, *, stacks: bool) -> None:
+def test_what_is_left_of_a_job_that_nobody_watched(nccl_runs: Path, tmp_path: Path, name: str, *, stacks: bool) -> None:
     """Recorder dumps, and the stacks that py-spy takes: less is said, nothing else, and it is no healthy job."""
-    ranks = left_behind(runs / name, tmp_path, stacks=stacks)
+    ranks = left_behind(nccl_runs / name, tmp_path, stacks=stacks)
     recorded = any(json.loads(path.read_bytes()).get("entries") for path in tmp_path.glob("nccl_trace_rank_*"))
     if not (recorded or stacks):
         with pytest.raises(InputError, match="the dump is empty"):
@@ -45,8 +35,8 @@ def test_what_is_left_of_a_job_that_nobody_watched(runs: Path, tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in HANGS])
-def test_nothing_is_certain_of_jobs_that_ended_or_are_slow(runs: Path, tmp_path: Path, name: str) -> None:
-    left_behind(runs / name, tmp_path, stacks=True)
+def test_nothing_is_certain_of_jobs_that_ended_or_are_slow(nccl_runs: Path, tmp_path: Path, name: str) -> None:
+    left_behind(nccl_runs / name, tmp_path, stacks=True)
     report = pipeline.diagnose(input_files.find([str(tmp_path)], io.BytesIO()))
     assert {one.confidence for one in report.diagnoses} <= {Confidence.POSSIBLE, Confidence.LIKELY}
 

@@ -152,7 +152,7 @@ def test_statistics_as_text_and_as_json(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(BROKEN.replace("main", "main0") + BROKEN.partition("\n")[2] * 1000)
+    (tmp_path / "train.py").write_text(BROKEN.replace("main", "main0") + BROKEN.partition("\n")[2] * 250)
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "lint", "-o", "json", "train.py"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),

@@ -112,11 +112,11 @@ ENDLESS = {
     "many digits": f"x = 0x{'f' * 20_000}\nif x == 0x{'e' * 20_000}:\n    dist.barrier()\ny = 'a' + x\n",
     "many comments": "".join(f"x{i} = 1  # ddpdoctor: uniform(x{i})\n" for i in range(4_000)),
     "many parentheses in a comment": f"x = 1  # ddpdoctor: uniform({'(' * 50_000}{')' * 50_000})\n",
-    "many functions": "".join(f"def f{i}():\n    pass\n" for i in range(30_000)),
+    "many functions": "".join(f"def f{i}():\n    pass\n" for i in range(10_000)),
     "many operations": "def f(x):\n    if dist.get_rank() == 0:\n"
-    + "        dist.all_reduce(x)\n        dist.barrier()\n" * 800
+    + "        dist.all_reduce(x)\n        dist.barrier()\n" * 400
     + "    else:\n"
-    + "        dist.barrier()\n        dist.broadcast(x, 0)\n" * 800,
+    + "        dist.barrier()\n        dist.broadcast(x, 0)\n" * 400,
 }
 
 
