@@ -135,6 +135,17 @@ def told_of_nodes(facts: ModuleFacts) -> bool:
     return heuristics.SEVERAL_NODES.found_in(facts.module.text)
 
 
+def is_one_on_each_node(facts: ModuleFacts) -> bool:
+    """Whether each machine runs one process, that is told its rank and the number of machines: what the ranks do to
+    one path they do on disks of their own, as a rule."""
+    modules = (facts.module, *(m for m in facts.analysis.reached.values() if "init_process_group" in m.words))
+    options = {name for module in modules for name in module.options}
+    if "rank" not in options or not any(map(heuristics.COUNTS_NODES.found_in, options)):
+        return False
+    several = {*heuristics.NODE_RANK.words, *heuristics.NODE_SIZE.words, *heuristics.STARTS_SEVERAL.words}
+    return all(several.isdisjoint(module.words) for module in modules)
+
+
 #: calls after which there are several processes
 _STARTS = (*vocabulary.GROUP_CALLS, *DDP_PATHS, "horovod.torch.init")
 

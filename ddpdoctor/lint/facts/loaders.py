@@ -120,7 +120,9 @@ def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     key = number.slice if isinstance(number, ast.Subscript) else None
     name = str(key.value) if isinstance(key, ast.Constant) else last_name(number)
     modules = (facts.module, *facts.analysis.reached.values())
-    options = (option for module in modules for option in module.options.get(name, ()))
+    # `num_epochs = args.epoch`, wherever that is
+    names = {name, *(last_name(_uncast(value)) for held, value in facts.assignments if held == name)}
+    options = (option for module in modules for one in names for option in module.options.get(one, ()))
     found = next((option.flag for option in options if _is_one(option.default)), "")
     return found or (f"--{name}" if name and _is_one_in_commands(modules, name) else "")
 

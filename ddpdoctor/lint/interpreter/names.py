@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from ddpdoctor.lint.interpreter import signals, wrapping
+from ddpdoctor.lint.interpreter.container_mutation import ADDING
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabulary
@@ -88,7 +89,7 @@ def _bound(machine: Machine, module: Module, name: str, bindings: list[Binding])
     held = [constant for file, which, constant in machine.held if which == name and file == module.path]
     if held:
         return const(held[-1])
-    if name in module.rebound or _filled_in_elsewhere(machine, module, bindings):
+    if name in module.rebound or _filled_in_elsewhere(machine, module, bindings) or _grows(module, name, bindings):
         return unknown("global", module.path, name)
     values = [_binding(machine, module, b) for b in bindings]
     return values[0] if len(values) == 1 else _one_of(module, name, values)
@@ -120,6 +121,14 @@ def _filled_in_elsewhere(machine: Machine, module: Module, bindings: list[Bindin
         return False
     value = bindings[0].value
     return isinstance(value, ast.Constant) and value.value is None
+
+
+def _grows(module: Module, name: str, bindings: list[Binding]) -> bool:
+    """Whether it begins as a list that the file adds to: what it holds where a function reads it is not known."""
+    if not all(isinstance(b.value, ast.List) for b in bindings) or not ADDING & module.words:
+        return False
+    methods = (call.func for call in module.of(ast.Call) if isinstance(call.func, ast.Attribute))
+    return any(m.attr in ADDING and isinstance(m.value, ast.Name) and m.value.id == name for m in methods)
 
 
 def _binding(machine: Machine, module: Module, binding: Binding) -> Value:

@@ -95,6 +95,22 @@ SEVERAL_NODES = _pattern(
     "DD174: where the program is told of nodes",
     r"n(um)?_?nodes(?![= ]*1\b)|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
 )
+COUNTS_NODES = _pattern(
+    "an option that is the number of machines, and with that of ranks where nothing starts several on one",
+    "DD124: one process on each machine",
+    r"^n(um)?_?(nodes|machines|hosts)$|^(node|machine|host)_count$",
+)
+STARTS_SEVERAL = _words(
+    "what a program says that runs several processes on one machine",
+    "DD124: several processes on each machine",
+    "spawn",
+    "Process",
+    "LOCAL_RANK",
+    "nproc_per_node",
+    "gpus_per_node",
+    "gpus",
+    "torchrun",
+)
 ASKS_FOR_NODES = _pattern("a condition on the machines of the job", "DD144: one node by condition", "node")
 LOCAL_ADDRESS = _words(
     "a rendezvous that processes of other machines cannot reach",

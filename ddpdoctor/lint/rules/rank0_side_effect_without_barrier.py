@@ -37,7 +37,7 @@ the program makes only with the rank added to its name, what only tests use, and
 repository mentions (`if data == "cifar10"`). So is what some ranks create and the others use if one of both happens in
 a function that is called: at first looks one in ten of these places was a fault, because mostly another file was meant
 or something in between made the others wait. And so is a folder of one rank in which the others write only after they
-have run a network, which takes longer than making it.
+have run a network, which takes longer than making it, and what all ranks do where each has a machine of its own.
 
 Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
@@ -87,6 +87,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _SELDOM = frozenset({Contest.MAKES})
 
 
+#: each rank has a machine of its own
+_DISK = "if the machines share this disk, "
+
+
 #: what the program makes has the rank in its name, too
 _LEFT = "if something has left it there, "
 
@@ -102,21 +106,22 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
         left = contest is Contest.REMOVES and contended_paths.made_apart(facts, call)
-        severity = Severity.HINT if left or contest in _SELDOM else attended.severity
-        if _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
+        apart = launch.is_one_on_each_node(facts)
+        severity = Severity.HINT if left or apart or contest in _SELDOM else attended.severity
+        if not apart and _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
             severity = Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
             "do it, and the others wait at a barrier"
         )
-        may_be_more = severity is Severity.HINT and contest not in _SELDOM and not left
+        may_be_more = severity is Severity.HINT and contest not in _SELDOM and not left and not apart
         open_ = attended.open_at(facts, call) if may_be_more else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
             RULE,
             call.site,
-            Conditional(_LEFT if left else attended.condition, message),
+            Conditional(_LEFT if left else _DISK if apart else attended.condition, message),
             related=related,
             severity=severity,
             context=call.context,

@@ -41,7 +41,8 @@ function that lint does not know, are not reported; nor is code under any condit
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
 loop's variable is a hint: it may name a sample of this rank. So are settings of the run and copies of the program's own
-files, which are the same text from every rank, and what only tests use.
+files, which are the same text from every rank, what only tests use, and what is written where each rank has a machine
+of its own.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -52,7 +53,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, paths, written_files
+from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, launch, paths, written_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -100,6 +101,8 @@ def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance:
     return facts.finding(RULE, call.site, told, related=related, severity=severity, context=call.context)
 
 
+#: each rank has a machine of its own
+_DISK = "if the machines share this disk, "
 #: of curves that are drawn on one rank alone
 _IDLE = ""
 #: of curves that each rank draws under names of its own
@@ -128,6 +131,8 @@ def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:
     """The finding, if all ranks come there; a hint where a circumstance is named."""
+    if circumstance is None and launch.is_one_on_each_node(facts):
+        circumstance = _DISK
     attended = attendance.on_every_rank(facts, call)
     if attended is None:
         # who left it to some ranks meant one of them, whenever it is written
