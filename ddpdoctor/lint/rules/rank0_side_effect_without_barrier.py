@@ -105,29 +105,31 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = attended.related
         if asked is not None:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
-        left = contest is Contest.REMOVES and contended_paths.made_apart(facts, call)
-        apart = launch.is_one_on_each_node(facts)
-        severity = Severity.HINT if left or apart or contest in _SELDOM else attended.severity
-        if not apart and _of_its_own_job(facts, contest, call) and not (attended.unsure and contended_paths.chosen(call)):
-            severity = Severity.WARNING
+        seldom = _seldom(facts, call, contest)
+        severity = attended.severity if seldom is None else Severity.HINT
+        if seldom is not _DISK and _of_its_own_job(facts, contest, call):
+            severity = severity if attended.unsure and contended_paths.chosen(call) else Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
             "do it, and the others wait at a barrier"
         )
-        may_be_more = severity is Severity.HINT and contest not in _SELDOM and not left and not apart
-        open_ = attended.open_at(facts, call) if may_be_more else None
+        open_ = attended.open_at(facts, call) if severity is Severity.HINT and seldom is None else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
         yield facts.finding(
             RULE,
             call.site,
-            Conditional(_LEFT if left else _DISK if apart else attended.condition, message),
+            Conditional(seldom or attended.condition, message),
             related=related,
             severity=severity,
             context=call.context,
             unconfirmed=open_,
         )
+    yield from _late(facts, reported)
 
+
+def _late(facts: ModuleFacts, reported: set[SourceSite]) -> Iterator[Finding | None]:
+    """Ranks that give up where another one has been faster."""
     for site, call, attended in contended_paths.asked_before(facts):
         place = facts.place(call)
         if place not in reported:
@@ -146,6 +148,15 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
                 context=call.context,
                 unconfirmed=attended.open_at(facts, call),
             )
+
+
+def _seldom(facts: ModuleFacts, call: CallEvent, contest: Contest) -> str | None:
+    """What makes it a hint, as the beginning of a message; None if nothing does."""
+    if contest is Contest.REMOVES and contended_paths.made_apart(facts, call):
+        return _LEFT
+    if launch.is_one_on_each_node(facts):
+        return _DISK
+    return "" if contest in _SELDOM else None
 
 
 def _of_its_own_job(facts: ModuleFacts, contest: Contest, call: CallEvent) -> bool:
