@@ -31,8 +31,8 @@ class InStep(Generic[T]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether something waits for each member."""
-        return not self._lacking
+        """Whether something waits for each member; never of a group of which no member is known."""
+        return not self._lacking and bool(self.waiting)
 
     @property
     def is_idle(self) -> bool:
