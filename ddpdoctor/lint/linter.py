@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
 import sys
@@ -16,7 +17,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, RelatedRole, Severity, source_of
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity, source_of
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
@@ -26,6 +27,8 @@ GARBAGE = 1_200_000
 #: every so many collections, all objects are visited, for modules that were cached for a while: five times the cost
 WHOLE = 8
 
+#: how the names of notebooks end
+NOTEBOOK = ".ipynb"
 #: gives the bytes of a file of the project, None if it does not exist
 Read = Callable[[str], "bytes | None"]
 
@@ -148,7 +151,8 @@ class Linter:
             for finding in entry.check(facts):
                 if finding is not None:
                     key = (finding.code, *_where(finding))
-                    found.setdefault(key, _shown_as(finding, module.path, path, self._here))
+                    told = _as_run(module, finding) if path.endswith(NOTEBOOK) else finding
+                    found.setdefault(key, _shown_as(told, module.path, path, self._here))
         if facts.analysis.too_deep:
             deep = source.Unreadable("nested too deeply to analyse in full")
             found[("deep",)] = unreadable(path, deep)
@@ -173,6 +177,18 @@ class Linter:
 
 def in_order(finding: Finding) -> tuple[str, int, int, str]:
     return (finding.file, finding.line, finding.column, finding.code)
+
+
+def _as_run(module: modules.Module, finding: Finding) -> Finding:
+    """The finding of a notebook; a hint in a function that no cell calls: no other file can."""
+    for node in module.tree.body:
+        inside = node.lineno <= finding.line <= (node.end_lineno or node.lineno)
+        if inside and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if any(name.id == node.name for name in module.of(ast.Name)):
+                return finding
+            idle = Related(finding.file, node.lineno, "no cell calls this function")
+            return replace(finding, severity=Severity.HINT, related=(*finding.related, idle))
+    return finding
 
 
 def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:
@@ -214,7 +230,7 @@ def cached(cache: Cache, path: str, *, named: bool) -> FileResult | None:
 
 
 def _decoded(path: str, raw: bytes) -> source.DecodedSource | source.Unreadable:
-    return notebook.decode(raw) if path.endswith(".ipynb") else source.decode(raw)
+    return notebook.decode(raw) if path.endswith(NOTEBOOK) else source.decode(raw)
 
 
 def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:

@@ -161,6 +161,18 @@ def test_notebooks(tmp_path: Path) -> None:
     assert "DD111" in result.stdout
 
 
+@pytest.mark.parametrize(("called", "shown"), [("", False), ("train(None)", True)])
+def test_what_no_cell_calls_is_a_hint(tmp_path: Path, called: str, *, shown: bool) -> None:
+    """A notebook's functions are called by its cells, or by nobody."""
+    function = "def train(x):\n    if dist.get_rank() == 0:\n        dist.barrier()"
+    cells = [
+        {"cell_type": "code", "source": source} for source in (f"import torch.distributed as dist\n{function}", called)
+    ]
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": cells}))
+    assert ("DD111 collective-under-rank-branch (error)" in lint(tmp_path, "book.ipynb").stdout) is shown
+    assert "DD111" in lint(tmp_path, "--extend-select", "DD111", "book.ipynb").stdout
+
+
 def test_the_same_order_whatever_the_number_of_jobs(tmp_path: Path) -> None:
     for index in range(40):
         (tmp_path / f"m{index}.py").write_text(f"{BROKEN}# {index}\n")
@@ -200,7 +212,7 @@ def test_the_epoch_is_told_only_where_the_sampler_is_distributed(tmp_path: Path)
 
 
 def test_no_fix_is_offered_in_a_notebook(tmp_path: Path) -> None:
-    book = {"cells": [{"cell_type": "code", "source": LOADER}]}
+    book = {"cells": [{"cell_type": "code", "source": f"{LOADER}\n\nmain(None)"}]}
     (tmp_path / "book.ipynb").write_text(json.dumps(book))
     result = lint(tmp_path, "book.ipynb")
     assert "DD104" in result.stdout

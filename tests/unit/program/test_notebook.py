@@ -141,7 +141,7 @@ def test_standard_input_may_be_a_notebook(tmp_path: Path) -> None:
 
 
 def test_a_notebook_is_not_fixed(tmp_path: Path) -> None:
-    (tmp_path / "book.ipynb").write_bytes(_book(LOADER))
+    (tmp_path / "book.ipynb").write_bytes(_book(f"{LOADER}\n\nmain(None)\n"))
     before = (tmp_path / "book.ipynb").read_bytes()
     done = lint(tmp_path, "--fix", "--unsafe-fixes", "book.ipynb")
     assert (done.returncode, "nothing to fix" in done.stderr) == (1, True)
