@@ -142,7 +142,7 @@ class Arrivals:
         lead = longest - max(taken)
         what = self._meeting(moment)
         self._met[moment.group, what] += 1
-        self._waited += longest * len(taken) - sum(taken)
+        self._waited += sum(longest - one for one in taken)  # of large times only the differences are exact
         tally = self._tallies[moment.group, what, last]
         # of many meetings nearly together, chance alone makes one the last: those count that were late
         if lead < SHORTEST:

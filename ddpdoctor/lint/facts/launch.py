@@ -135,6 +135,10 @@ def told_of_nodes(facts: ModuleFacts) -> bool:
     return heuristics.SEVERAL_NODES.found_in(facts.module.text)
 
 
+#: how a message begins of what is done to one path where `is_one_on_each_node`
+IF_ONE_DISK = "if the machines share this disk, "
+
+
 def is_one_on_each_node(facts: ModuleFacts) -> bool:
     """Whether each machine runs one process, that is told its rank and the number of machines: what the ranks do to
     one path they do on disks of their own, as a rule."""

@@ -87,10 +87,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _SELDOM = frozenset({Contest.MAKES})
 
 
-#: each rank has a machine of its own
-_DISK = "if the machines share this disk, "
-
-
 #: what the program makes has the rank in its name, too
 _LEFT = "if something has left it there, "
 
@@ -107,7 +103,7 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
         seldom = _seldom(facts, call, contest)
         severity = attended.severity if seldom is None else Severity.HINT
-        if seldom is not _DISK and _of_its_own_job(facts, contest, call):
+        if seldom != launch.IF_ONE_DISK and _of_its_own_job(facts, contest, call):
             severity = severity if attended.unsure and contended_paths.chosen(call) else Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
@@ -155,7 +151,7 @@ def _seldom(facts: ModuleFacts, call: CallEvent, contest: Contest) -> str | None
     if contest is Contest.REMOVES and contended_paths.made_apart(facts, call):
         return _LEFT
     if launch.is_one_on_each_node(facts):
-        return _DISK
+        return launch.IF_ONE_DISK
     return "" if contest in _SELDOM else None
 
 

@@ -101,8 +101,6 @@ def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance:
     return facts.finding(RULE, call.site, told, related=related, severity=severity, context=call.context)
 
 
-#: each rank has a machine of its own
-_DISK = "if the machines share this disk, "
 #: of curves that are drawn on one rank alone
 _IDLE = ""
 #: of curves that each rank draws under names of its own
@@ -132,7 +130,7 @@ def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
 def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None = None) -> Finding | None:
     """The finding, if all ranks come there; a hint where a circumstance is named."""
     if circumstance is None and launch.is_one_on_each_node(facts):
-        circumstance = _DISK
+        circumstance = launch.IF_ONE_DISK
     attended = attendance.on_every_rank(facts, call)
     if attended is None:
         # who left it to some ranks meant one of them, whenever it is written
