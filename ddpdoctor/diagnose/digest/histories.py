@@ -55,11 +55,19 @@ class HistoryStep:
     way: tuple[Site, ...] = ()
     #: all frames outside torch, innermost first; the job's own callers do not make it another step
     path: tuple[Site, ...] = field(default=(), compare=False)
+    #: elements of its tensor, where they must be as many on all ranks; None if they need not or if it is not known. The
+    #: same line with another size is the same step: a batch may be smaller than others.
+    elements: int | None = field(default=None, compare=False)
 
     @property
     def issued(self) -> tuple[object, ...]:
         """What must be equal on all ranks for the operations to pair."""
         return (self.op or self.kind.value, self.group, self.root)
+
+    def pairs_with(self, other: HistoryStep) -> bool:
+        """Whether the operations of two ranks pair: those of different places do not where their sizes differ either."""
+        elsewhere = self != other and None not in (self.elements, other.elements)
+        return self.issued == other.issued and not (elsewhere and self.elements != other.elements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +208,8 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
     group = (call.group.name, call.group.members) if call.group else None
     root = call.root if group and call.root in group[1] else None
     way = tuple(replace(frame, line=0) for frame in via) if operations.is_barrier(call.op) else via
-    return HistoryStep(event.kind, event.site, call.op, group, root, collective=True, via=via, way=way, path=path)
+    elements = call.numel if operations.equal_sizes(call.op) else None
+    return HistoryStep(event.kind, event.site, call.op, group, root, True, via, way, path, elements)
 
 
 def _via(event: Event) -> tuple[Site, ...]:
@@ -263,7 +272,7 @@ def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[Hi
             break
         ends = i + step[0], j + step[1]
         diff = HistoryDiff(before, tuple(ours[i : ends[0]]), tuple(theirs[j : ends[1]]), True, after=ours[ends[0]])
-        if _issued(diff.left) != _issued(diff.right):
+        if not _pair(diff.left, diff.right):
             found.append(diff)
         else:
             harmless.add((ours[i], theirs[j]))
@@ -271,8 +280,20 @@ def _walk(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> list[Hi
     return found
 
 
-def _issued(steps: Sequence[HistoryStep]) -> list[object]:
-    return [step.issued for step in steps if step.collective]
+def _issued(steps: Sequence[HistoryStep]) -> list[HistoryStep]:
+    return [step for step in steps if step.collective]
+
+
+def _pair(ours: Sequence[HistoryStep], theirs: Sequence[HistoryStep]) -> bool:
+    """Whether all collectives of the two stretches pair, and none is left over."""
+    left, right = _issued(ours), _issued(theirs)
+    return len(left) == len(right) and _paired(left, right) == len(left)
+
+
+def _paired(left: Sequence[HistoryStep], right: Sequence[HistoryStep]) -> int:
+    """How many of these collectives pair before the first two that do not."""
+    both = enumerate(zip(left, right, strict=False))
+    return next((n for n, (one, other) in both if not one.pairs_with(other)), min(len(left), len(right)))
 
 
 def _open_end(
@@ -284,7 +305,7 @@ def _open_end(
     """
     left, right = _issued(ours), _issued(theirs)
     shorter = min(len(left), len(right))
-    same = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+    same = _paired(left, right)
     apart = same < shorter and parts and _apart(ours, theirs, same)
     if apart or _one_reduces(ours, theirs):
         same = 0  # whatever both issue first

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ddpdoctor.diagnose.digest import operations
-from ddpdoctor.model.collectives import Call, Kind, RecorderEntry
+from ddpdoctor.model.collectives import Call, Kind, Recorder, RecorderEntry
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Group, Rank, RankSet
@@ -45,7 +45,7 @@ def needed(kind: Kind, rank: Rank, root: Rank | None, absent: RankSet) -> RankSe
 class Position:
     """Where the members of a group stand to the operation at one position of the group."""
 
-    #: their operation at this position is, or was, another one: they can never join this one
+    #: their operation at this position is, or was, another one, or one of another size: they can never join this one
     differing: RankSet
     #: those, and members whose last operation has not reached it. One that has ended takes no further part.
     missing: RankSet
@@ -65,7 +65,7 @@ class Positions:
         for page in (seen.page for seen in evidence.ranks if seen.page):
             for group in reversed(page.groups):
                 self._groups.setdefault(group.name, []).append(group)
-        self._recorded: dict[tuple[Group, int, str], Position] = {}
+        self._recorded: dict[tuple[Group, int, str, int | None], Position] = {}
         self._counts: dict[tuple[str, Group | None], list[tuple[RankEvidence | None, int | None]]] = {}
         self._counted: dict[tuple[str, Group | None, int | None], Position] = {}
 
@@ -80,7 +80,7 @@ class Positions:
 
     def of(self, group: Group, entry: RecorderEntry) -> Position:
         """That of an operation which the recorders hold."""
-        key = group, entry.seq, operations.family(entry.op)
+        key = group, entry.seq, operations.family(entry.op), _elements(entry)
         if key not in self._recorded:
             self._recorded[key] = _position(self.evidence, *key)
         return self._recorded[key]
@@ -119,10 +119,10 @@ def _counted(counts: Iterable[tuple[RankEvidence | None, int | None]], number: i
     return Position(RankSet(), RankSet.of(missing), RankSet(), unknown)
 
 
-def _position(evidence: Evidence, group: Group, seq: int, family: str) -> Position:
+def _position(evidence: Evidence, group: Group, seq: int, family: str, elements: int | None) -> Position:
     members = [evidence.rank(member) for member in group.members]
     known = [member for member in members if member is not None]
-    differing = RankSet.of(member.rank for member in known if _differs(member, group, seq, family))
+    differing = RankSet.of(member.rank for member in known if _differs(member.recorder, group, seq, family, elements))
     absent = RankSet.of(member.rank for member in known if not _entered(member, group, seq))
     inside = (member.rank for member in known if member.rank not in differing and _is_open(member, group, seq))
     unknown = any(member is None or (member.recorder is None and member.exit is None) for member in members)
@@ -137,9 +137,16 @@ def _entered(member: RankEvidence, group: Group, seq: int) -> bool:
     return last is not None and last.seq >= seq
 
 
-def _differs(member: RankEvidence, group: Group, seq: int, family: str) -> bool:
-    theirs = member.recorder.at(group.name, seq) if member.recorder else None
-    return theirs is not None and theirs.op != "" and operations.family(theirs.op) != family
+def _differs(recorder: Recorder | None, group: Group, seq: int, family: str, elements: int | None) -> bool:
+    theirs = recorder.at(group.name, seq) if recorder else None
+    if theirs is None or not theirs.op:
+        return False
+    return operations.family(theirs.op) != family or _elements(theirs) != elements
+
+
+def _elements(entry: RecorderEntry) -> int | None:
+    """The elements that all members must give, None where they may give as many as they like."""
+    return entry.numel if operations.equal_sizes(entry.op) else None
 
 
 def _is_open(member: RankEvidence, group: Group, seq: int) -> bool:

@@ -51,8 +51,9 @@ def is_barrier(op: str) -> bool:
 
 
 def equal_sizes(op: str) -> bool:
-    """Whether its tensors have one size on all ranks; of others (also `all_gather_v`) unequal sizes say nothing."""
-    return family(op) in _EQUAL_SIZES and not op.endswith("_v")
+    """Whether its tensors have one size on all ranks; unequal sizes say nothing of others, `all_gather_v` and the
+    collectives of objects among them."""
+    return family(op) in _EQUAL_SIZES and not op.endswith("_v") and "object" not in op
 
 
 def recorded_as(op: str) -> frozenset[str]:

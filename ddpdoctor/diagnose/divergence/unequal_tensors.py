@@ -59,7 +59,7 @@ def _unequal(facts: Facts, call: Call, cap: Confidence) -> Unequal | None:
     calls = {rank.rank: own for rank in facts.evidence.ranks if (own := _newest(rank, call))}
     given = {rank: (own.numel, own.dtype) for rank, own in calls.items() if own.numel is not None and own.dtype}
     all_are_known = len(given) >= max(2, facts.evidence.world_size)
-    if not all_are_known or len(set(given.values())) == 1 or not _needs_one_size(call):
+    if not all_are_known or len(set(given.values())) == 1 or not operations.equal_sizes(call.op):
         return None
     often = _as_often(facts, call)
     inside = RankSet.of(rank.rank for rank in facts.evidence.ranks if _last(rank) is calls[rank.rank])
@@ -76,11 +76,6 @@ def _newest(rank: RankEvidence, call: Call) -> Call | None:
     """The rank's newest call that is this one."""
     calls = (event.call for event in reversed(rank.page.events if rank.page else ()) if event.call)
     return next((one for one in calls if _which(one) == _which(call)), None)
-
-
-def _needs_one_size(call: Call) -> bool:
-    """Unequal sizes say nothing for all_to_all, gather, scatter and the object collectives."""
-    return operations.equal_sizes(call.op) and "object" not in call.op
 
 
 def _are_apart(given: Mapping[Rank, tuple[int, str]], inside: RankSet) -> bool:

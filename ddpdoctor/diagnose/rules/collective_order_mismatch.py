@@ -1,11 +1,13 @@
 """# DD213 collective-order-mismatch
 
 ## What
-The ranks issue the same collectives in a different order, or different operations (or another `src`) at the same line.
+The ranks issue the same collectives in a different order, or different operations (or another `src`) at the same line,
+or the same operation from two lines with tensors of another size.
 
 ## Why it hangs
 The collectives of a group are paired by order alone. One rank's all_gather is paired with another rank's all_reduce;
-neither can complete, and each rank waits for partners that wait in the other operation.
+neither can complete, and each rank waits for partners that wait in the other operation. An all_reduce of 3 elements
+that is paired with one of 1000 does not complete either; gloo may end a rank with SIGABRT.
 
 ## Example
     for name, value in metrics.items():      # insertion order differs between ranks
@@ -45,7 +47,7 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
 
 def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
     odd_next, reference_next = divergence.odd_next, divergence.reference_next
-    ours, theirs = (odd_next.op if odd_next else ""), (reference_next.op if reference_next else "")
+    ours, theirs = _operation(odd_next, reference_next), _operation(reference_next, odd_next)
     culprits = RankSet() if divergence.tie else (divergence.odd if divergence.minority else divergence.reference)
     waits = [wait for rank in (*divergence.odd, *divergence.reference) if (wait := facts.wait(rank))]
     seqs = sorted({wait.seq for wait in waits if wait.seq is not None})
@@ -80,6 +82,14 @@ def _diagnosis(facts: Facts, divergence: Divergence) -> Diagnosis:
             *(f"rank {w.rank} waits in {w.op}, seq {w.seq}" for w in waits if w.mismatched),
         ),
     )
+
+
+def _operation(step: HistoryStep | None, other: HistoryStep | None) -> str:
+    """The operation, with its size if only the sizes differ."""
+    if step is None:
+        return ""
+    resized = other is not None and step.issued == other.issued and not step.pairs_with(other)
+    return f"{step.op} of {step.elements} elements" if resized else step.op
 
 
 def _step(step: HistoryStep | None, other: HistoryStep | None) -> str:
