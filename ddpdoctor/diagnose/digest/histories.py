@@ -65,7 +65,7 @@ class HistoryStep:
         return (self.op or self.kind.value, self.group, self.root)
 
     def pairs_with(self, other: HistoryStep) -> bool:
-        """Whether the operations of two ranks pair: those of different places do not where their sizes differ either."""
+        """Whether the operations of two ranks pair; those of different places do only where their sizes are equal."""
         elsewhere = self != other and None not in (self.elements, other.elements)
         return self.issued == other.issued and not (elsewhere and self.elements != other.elements)
 

@@ -214,6 +214,13 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     return later and bool(control_flow_diff.branch_points(facts, compared))
 
 
+def _begins_round(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
+    """Whether the odd ranks' step begins a round, or came after the reference ranks' step in an earlier round of
+    theirs: a loop need not begin with a batch."""
+    history = facts.histories.get(compared.pair[1])
+    return step.kind in _NEW_ROUND or (history is not None and _follows(history, compared.reference_next, step))
+
+
 def _follows(history: History, left_out: HistoryStep | None, step: HistoryStep) -> bool:
     """Whether in an earlier round the step came after that forward or backward, before the next batch or forward, and
     on the same way: one that comes on another way may come before it."""
@@ -246,7 +253,7 @@ def raised_past_a_call_of_most(facts: Facts, compared: Comparison) -> bool:
         return False
     if control_flow_diff.branch_points(facts, other):
         return _raised_past(facts, other, mine, theirs)
-    return mine.kind in _NEW_ROUND and made_by(facts, theirs, other.odd) and bool(caught_around(facts, other))
+    return _begins_round(facts, other, mine) and made_by(facts, theirs, other.odd) and bool(caught_around(facts, other))
 
 
 def _left_out_backward(facts: Facts, compared: Comparison, odd_next: HistoryStep, reference_next: HistoryStep) -> bool:

@@ -89,7 +89,7 @@ def _operation(step: HistoryStep | None, other: HistoryStep | None) -> str:
     if step is None:
         return ""
     resized = other is not None and step.issued == other.issued and not step.pairs_with(other)
-    return f"{step.op} of {step.elements} elements" if resized else step.op
+    return f"{step.op} of {step.elements} element{'' if step.elements == 1 else 's'}" if resized else step.op
 
 
 def _step(step: HistoryStep | None, other: HistoryStep | None) -> str:

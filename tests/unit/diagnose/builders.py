@@ -48,6 +48,8 @@ class Act:
     path: tuple[Site, ...] = ()
     #: of a backward
     reduces: bool | None = None
+    #: of its tensor
+    elements: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,7 @@ def _event(number: int, act: Act, pid: int, groups: Mapping[str, Group]) -> Even
         root=None if act.root is None else Rank(act.root),
         asynchronous=act.asynchronous,
         path=act.path,
+        numel=act.elements,
     )
     return Event(number, act.kind, time, pid, act.site, call, act.path)
 
@@ -237,8 +240,9 @@ def _recorder(what: Doing, groups: Mapping[str, Group], backend: str) -> Recorde
             continue
         seqs[act.group] += 1
         retired = not (what.blocked and number == len(what.acts) - 1)
+        sizes = ((act.elements,),)
         entries.append(
-            RecorderEntry(seqs[act.group], op, backend, act.group, ((4,),), ("Float",), 0, "scheduled", retired)
+            RecorderEntry(seqs[act.group], op, backend, act.group, sizes, ("Float",), 0, "scheduled", retired)
         )
     return Recorder("2.10", tuple(entries))
 

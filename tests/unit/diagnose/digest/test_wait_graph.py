@@ -36,6 +36,14 @@ def test_mismatch_of_entered_operations_is_proven() -> None:
     assert proven(job([Doing([AT.all("barrier", 3)]), Doing([AT.all("all_reduce", 4)])])) == (0, 1)
 
 
+@pytest.mark.parametrize(("op", "stuck"), [("all_reduce", (0, 1, 2)), ("all_to_all_single", ())])
+def test_tensors_of_unequal_size_in_one_operation(op: str, stuck: tuple[int, ...]) -> None:
+    # GIVEN ranks 1 and 2 that expected less of the operation, have left it and wait in the next one
+    waits = Doing([replace(AT.all(op, 3), elements=9)])
+    left = Doing([AT.all(op, 3), AT.all("barrier", 4)])
+    assert proven(job([waits, left, left])) == stuck
+
+
 def test_cycle_over_two_groups_is_proven() -> None:
     groups = {"a": (0, 1), "b": (0, 1)}
     one = Doing([AT.all("all_reduce", 3, group="a")])

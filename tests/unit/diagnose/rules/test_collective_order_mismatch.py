@@ -8,7 +8,7 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Deadlock
-from tests.unit.diagnose.builders import At, Doing, job
+from tests.unit.diagnose.builders import At, Doing, job, raised
 from tests.unit.diagnose.verdicts import one_odd, verdict
 
 AT = At()
@@ -147,3 +147,22 @@ def test_a_call_that_always_led_in_to_another_was_made_more(before: str, order: 
     usual, odd = Doing([*done, calls["r"]]), Doing([*done, calls["g"]])
     report = examine(job([usual, odd, usual]))
     assert ("DD213" in [one.code for one in report.diagnoses]) is order
+
+
+BEST = """\
+for batch in loader:
+    dist.all_reduce(flat)
+    if loss.item() < best:
+        dist.all_reduce(total)
+"""
+
+
+@pytest.mark.parametrize(("size", "code"), [(1, "DD206"), (4, "DD251")])
+def test_the_same_operation_of_another_line(size: int, code: str) -> None:
+    # GIVEN gloo's abort of a rank that entered an all_reduce of its own, where the other reduces another tensor
+    flat, total = AT.all("all_reduce", 2), replace(AT.all("all_reduce", 4), elements=size)
+    lost = raised("RuntimeError", "Connection reset by peer", 60.0, AT.line(2))
+    usual = Doing([flat] * 6, exit_status=1, raised=lost)
+    alone = Doing([*[flat] * 5, total], exit_status=-6)
+    report = examine(job([alone, usual], code={AT.file: BEST}))
+    assert report.diagnoses[0].code == code

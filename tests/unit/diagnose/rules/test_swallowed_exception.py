@@ -249,3 +249,38 @@ def test_the_only_handler_in_a_turn_is_named_beside_the_end_of_the_data() -> Non
     passed = STREAMED.replace("        try:", "        if x is None: continue\n        try:")
     step, behind = [AT.forward(5), AT.backward(8)], AT.all("barrier", 9)
     assert verdict(passed, one_odd(Doing([*step * 3, behind]), Doing(step * 4))).code == "DD299"
+
+
+FAULTY = """\
+def evaluate(step):
+    total = torch.zeros(1)
+    try:
+        total += score(step)
+        dist.all_reduce(total)
+    except ValueError:
+        pass
+    return total
+
+
+for step in range(20):
+    dist.all_reduce(weights)
+    evaluate(step)
+"""
+
+
+@pytest.mark.parametrize("call", ["    evaluate(step)\n", "    for part in parts:\n        evaluate(part)\n"])
+def test_a_loop_without_batches(call: str) -> None:
+    # GIVEN rounds that begin with a collective, and a rank that made that of the next round without the one before
+    code = FAULTY.replace("    evaluate(step)\n", call)
+    module = AT.line(13 + (call.count("\n") - 1), "<module>")
+    weights = replace(AT.all("all_reduce", 12, function="<module>"), elements=1000, path=(AT.line(12, "<module>"),))
+    inner = AT.line(5, "evaluate")
+    total = replace(AT.all("all_reduce", 5, function="evaluate"), elements=1, path=(inner, module))
+    lost = raised("RuntimeError", "Connection reset by peer", 60.0, AT.line(12))
+    usual = Doing([weights, total] * 3, exit_status=-6)
+    odd = Doing([*[weights, total] * 2, weights, weights], exit_status=1, raised=lost)
+    report = examine(job(one_odd(odd, usual), code={AT.file: code}))
+    found = report.diagnoses[0]
+    # THEN only an exception can have led past it; but a loop with fewer turns can, too
+    assert (found.code == "DD208") is ("for part" not in call)
+    assert found.confidence is not Confidence.CERTAIN or found.culprits.members == (1,)
