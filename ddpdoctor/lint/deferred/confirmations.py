@@ -157,14 +157,23 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
 
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
 OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
+#: what does harm only where several ranks get there, and is told at most of such if it is a warning: nothing in the
+#: file's own lines proves that they do
+_IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD116", "DD120", "DD127"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 
 
+def depends_on_the_start(finding: Finding) -> bool:
+    """Whether the finding says nothing to those who start the program as one process."""
+    warns = finding.severity is Severity.WARNING and finding.code in _IF_SEVERAL_COME
+    return warns or (finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS)
+
+
 def _started_alone(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
-    if finding.code not in OF_SEVERAL_RANKS or finding.severity is Severity.HINT:
+    if not depends_on_the_start(finding):
         return None
     path, launches = _path(finding), repository.launches
     # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
@@ -190,18 +199,20 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
 
 
 #: what does harm at the moment in which a line runs
-_AS_IT_RUNS = frozenset({"DD124", "DD171"})
+_AS_IT_RUNS = frozenset({"DD124", "DD171", "DD173", *_IF_SEVERAL_COME})
+#: of these, what a setting may ask for that has many names
+_ASKED_FOR = frozenset({"DD124", "DD171"})
 
 
 def _not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether nothing in the project, but perhaps a test, uses the function or class, or gives what it asks for."""
-    if finding.code not in _AS_IT_RUNS or finding.severity is Severity.HINT:
+    if finding.code not in _AS_IT_RUNS or not depends_on_the_start(finding):
         return None
     name = repository.unused_at(_path(finding), finding.line)
     said = f"nothing in the project but its tests uses {name}"
     if name:
         return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
-    return _not_asked_for(repository, finding)
+    return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
 
 
 def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:

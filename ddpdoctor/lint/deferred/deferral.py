@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ddpdoctor.lint.deferred.confirmations import OF_SEVERAL_RANKS, Confirmation, confirmation, is_unreached
+from ddpdoctor.lint.deferred.confirmations import Confirmation, confirmation, depends_on_the_start, is_unreached
 from ddpdoctor.lint.deferred.repository import Repository, top_of
 from ddpdoctor.model.finding import Finding, Related, RelatedRole
 
@@ -46,7 +46,7 @@ def settled(finding: Finding) -> Finding:
 
 def unsure(finding: Finding) -> bool:
     """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
-    return _noted(finding) or finding.code in OF_SEVERAL_RANKS
+    return _noted(finding) or depends_on_the_start(finding)
 
 
 def _noted(finding: Finding) -> bool:

@@ -79,7 +79,14 @@ _TORCH_1 = re.compile(
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
-_LIGHTNING_1 = re.compile(rb"\blightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
+#: what torch 2 cannot be installed beside: it needs Python 3.8, and no `mmcv-full` was built for it
+_BESIDE_TORCH_1 = re.compile(
+    rb"\bpython\s*(?:==?|~=|\s)\s*3\.[67](?![\d.]*\s*(?:\+|-|~|/|,|to\b|(?:or|and)\b))"
+    rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d",
+    re.IGNORECASE,
+)
+_TORCH_2 = re.compile(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
+_LIGHTNING_1 = re.compile(rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
 #: any version of torch that is asked for or was used
 _TORCH = re.compile(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
 
@@ -271,8 +278,10 @@ def _name(variable: re.Match[bytes]) -> bytes:
 
 
 def is_for_torch_1(text: bytes) -> bool:
-    """Whether a text asks for a torch before 2, which passes the option with an underscore."""
-    return _TORCH_1.search(text) is not None
+    """Whether a text asks for a torch before 2, which passes the option with an underscore, or for what there is only
+    with such a torch."""
+    beside = _BESIDE_TORCH_1.search(text) is not None and _TORCH_2.search(text) is None
+    return beside or _TORCH_1.search(text) is not None
 
 
 def is_for_lightning_1(text: bytes) -> bool:
@@ -281,5 +290,5 @@ def is_for_lightning_1(text: bytes) -> bool:
 
 
 def names_torch(text: bytes) -> bool:
-    """Whether a text names a version of torch."""
-    return _TORCH.search(text) is not None
+    """Whether a text names a version of torch, or of what decides it."""
+    return _TORCH.search(text) is not None or _BESIDE_TORCH_1.search(text) is not None

@@ -185,13 +185,12 @@ class Repository:
 
     @cached_property
     def _root(self) -> str:
-        """The folder of the repository that the project is in, "" if there is none."""
-        folder = self.top
-        for _ in range(CLIMBED):
-            if _is_root(folder):
-                return folder
-            folder = posixpath.dirname(folder)
-        return ""
+        """The folder of the repository that the project is in, "" if there is none; of a copy without its history (an
+        archive, an image), the outermost folder that has what repositories have."""
+        around = [self.top]
+        while len(around) < CLIMBED:
+            around.append(posixpath.dirname(around[-1]))
+        return next(filter(_is_root, around), "") or next(filter(_looks_like_root, reversed(around)), "")
 
 
 def top_of(path: str) -> str:
@@ -209,6 +208,14 @@ def top_of(path: str) -> str:
 def _is_root(folder: str) -> bool:
     """Whether it is the folder of a repository."""
     return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
+
+
+#: what lies in the folder of a repository, and of it alone as a rule
+_OF_ROOTS = (".gitignore", ".gitattributes", ".github", "LICENSE", "LICENSE.md", "LICENSE.txt")
+
+
+def _looks_like_root(folder: str) -> bool:
+    return any(os.path.exists(f"{folder}/{name}") for name in _OF_ROOTS)  # noqa: PTH110 - as above
 
 
 def _names(text: bytes, name: bytes) -> bool:

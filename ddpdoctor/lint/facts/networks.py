@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import dotted, last_name, walk
 
 #: most classes and containers that are looked at for one network
 _MOST = 12
@@ -61,6 +61,40 @@ def has_buffers(machine: Machine, network: Value) -> bool | None:
     if not names.isdisjoint(heuristics.HAS_BUFFERS.words):
         return True
     return False if all(_in_sight(machine, info, found) for info in found) else None
+
+
+def has(machine: Machine, network: Value, name: str) -> bool | None:
+    """Whether a network has an attribute or method; None where its class, or one that it extends, is not in sight, or
+    attributes are given by computed names."""
+    obj = network.object
+    if not isinstance(obj, Instance):
+        return None
+    lineage = mro(machine, obj.info)
+    if any(name in (*info.methods, *info.constants, *info.stores) for info in lineage):
+        return True
+    beyond = [base for info in lineage for base in info.node.bases if not _is_plain_module(info, base)]
+    named = {node.value for info in lineage for node in walk(info.node) if isinstance(node, ast.Constant)}
+    computed = any(_gives_any(node) for info in lineage for node in walk(info.node))
+    unseen = len(beyond) != len(lineage) - 1 or name in named or computed
+    return None if unseen or any("__getattr__" in info.methods for info in lineage) else False
+
+
+#: what gives a network attributes whose names are values, and where the name is
+_GIVES = {"setattr": 1, "add_module": 0, "register_module": 0, "register_buffer": 0, "register_parameter": 0}
+
+
+def _gives_any(node: ast.AST) -> bool:
+    """Whether it gives a network an attribute of a name that is computed."""
+    at = _GIVES.get(last_name(node.func)) if isinstance(node, ast.Call) else None
+    if at is None or not isinstance(node, ast.Call):
+        return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+    return not any(isinstance(argument, ast.Constant) for argument in node.args[at : at + 1])
+
+
+def _is_plain_module(info: ClassInfo, base: ast.expr) -> bool:
+    """Whether a base is torch's own module, which has nothing but what every module has."""
+    path = info.module.imported(base) or ".".join(dotted(base))
+    return aliases.canonical(path) in ("torch.nn.Module", "object", "builtins.object", "abc.ABC")
 
 
 def _name(node: ast.AST) -> str:

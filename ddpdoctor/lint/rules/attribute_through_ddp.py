@@ -25,8 +25,9 @@ Unsafe: `.module` is added. A forward pass that goes around the wrapper does not
 
 ## When it is wrong
 When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
-tests of the model with `hasattr`, and reads inside a `try` are not reported. If the model is wrapped under a condition,
-the finding is a warning, and silent under a flag that may say the opposite.
+tests of the model with `hasattr`, and reads inside a `try` are not reported; nor is what a network whose classes are in
+sight does not have either. If the network's class is not in sight, or the model is wrapped under a condition, the
+finding is a warning, and silent under a flag that may say the opposite.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -38,14 +39,14 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddpdoctor.lint.facts import edits
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import edits, networks
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.events import Access, Guard
 from ddpdoctor.lint.knowledge import frameworks, heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import invert
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint
@@ -96,16 +97,26 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         undecided = next((g for g in access.context.guards if _undecided(g)), None)
         if undecided is not None and access.name in _OF_ENGINES:
             continue
+        has = _network_has(facts, made, access.name)
+        if has is False:
+            continue  # neither has it, wrapped or not
         where = "" if made is not None else "where the model is wrapped, "
-        message = (
-            f"{where}DistributedDataParallel has no attribute {access.name!r}; the network has it: "
-            f"write `.module.{access.name}`"
-        )
+        message = f"{where}DistributedDataParallel has no attribute {access.name!r}"
+        write = f"write `.module.{access.name}`"
+        said = f"{message}; the network has it: {write}" if has else Conditional(_UNSEEN, f"{message}: {write}")
         yield facts.finding(
-            RULE, access.site, message, fix=_fix(facts, access), related=_related(made.site if made else None),
-            severity=Severity.ERROR if made is not None and undecided is None else Severity.WARNING,
+            RULE, access.site, said, fix=_fix(facts, access), related=_related(made.site if made else None),
+            severity=Severity.ERROR if has and made is not None and undecided is None else Severity.WARNING,
             context=access.context,
         )  # fmt: skip
+
+
+_UNSEEN = "if the network has it, which is not in sight: "
+
+
+def _network_has(facts: ModuleFacts, made: Made | None, name: str) -> bool | None:
+    network = made.argument(0, "module") if made is not None else None
+    return networks.has(facts.analysis, network, name) if network is not None else None
 
 
 def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:

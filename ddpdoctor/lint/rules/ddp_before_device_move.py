@@ -22,7 +22,7 @@ model = DDP(net.cuda(), device_ids=[local_rank])
 No automatic fix.
 
 ## When it is wrong
-If lint cannot see where the network comes from, it may already be on its device; the finding is then a warning.
+If lint cannot see where the network comes from, it may already be on its device; the finding is then a hint.
 `.to(dtype)`, `.to(memory_format=...)` and moves of a network that was moved before are not reported.
 
 ## References
@@ -64,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elsewhere = _was_elsewhere(facts, made)
         if elsewhere is not None:
             message = "the model is already wrapped: move it to its device before DistributedDataParallel(...)"
-            severity = Severity.ERROR if elsewhere else Severity.WARNING
+            severity = Severity.ERROR if elsewhere else Severity.HINT
             related = ((made.site, "wrapped here"),)
             yield facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
     for call in facts.named("torch.nn.parallel.DistributedDataParallel"):

@@ -1,8 +1,8 @@
 """A process group or a barrier in every step
 
 ## What it does
-Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and a barrier in every iteration
-of a training loop (the latter as a hint: it costs time but breaks nothing).
+Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and as hints those in every
+epoch, which are few, and a barrier in every iteration of a training loop, which costs time but breaks nothing.
 
 ## Why it harms
 A group is never released: each has its own communicator, buffers and threads, so memory and file descriptors run out
@@ -77,10 +77,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         loop = _training_loop(facts, call)
         epochs = _epoch_loop(call)
         if step or any(around is not None and not _conditional(call, around) for around in (loop, epochs)):
-            where = f"in every {step}()" if step else "in every step" if loop is not None else "in every epoch"
+            by_epoch = not step and loop is None
+            where = f"in every {step}()" if step else "in every epoch" if by_epoch else "in every step"
             name = call.path.rpartition(".")[2]
             message = f"{name} {where}: groups are never released, and creating one needs all ranks; create it once"
-            yield facts.finding(RULE, facts.place(call), message)
+            severity = Severity.HINT if by_epoch else Severity.WARNING
+            yield facts.finding(RULE, facts.place(call), message, severity=severity)
     for call in facts.named(*_BARRIERS):
         loop = _training_loop(facts, call)
         if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
