@@ -44,7 +44,9 @@ class Uses:
 
     def _uses(self, part: ast.stmt, name: str, known: frozenset[str]) -> bool:
         """Whether a statement of a file uses the name, other than to define, import or export it."""
-        if isinstance(part, (ast.Import, ast.ImportFrom)) or _exports(part):
+        if isinstance(part, (ast.Import, ast.ImportFrom)):
+            return any(alias.name == name and alias.asname not in (None, name) for alias in part.names)
+        if _exports(part):
             return False
         if isinstance(part, _DEFINITIONS) and part.name == name and not part.decorator_list:
             return False

@@ -632,7 +632,7 @@ if dist.get_rank() == 0:
     ("version", "severity"), [("==1.6.1", "hint"), ("<2", "hint"), (">=1.6", "warning"), ("==2.4", "warning")]
 )
 def test_a_barrier_that_came_with_lightning_2(version: str, severity: str, repository: Repository) -> None:
-    repository({"train.py": KEEPS, "requirements.txt": f"pytorch-lightning{version}"})
+    repository({"train.py": KEEPS, "requirements.txt": f"pytorch_lightning{version}"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("where Lightning is 2.0 or newer, ")
@@ -1000,4 +1000,55 @@ def test_a_program_that_is_named_as_a_module(command: str, severity: str, reposi
 def test_the_file_of_a_module(file: str, repository: Repository) -> None:
     repository({file: EPOCHS, "docs/run.md": "python -m shop.train"})
     (finding,) = engine.lint([file], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == "warning"
+
+
+STOPS = """\
+import os
+
+import torch.distributed as dist
+from tools import build
+
+
+def prepare(path):
+    if not os.path.exists(path):
+        if dist.get_rank() == 0:
+            build(path)
+        dist.barrier()
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    prepare("data.bin")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severities"),
+    [
+        ({}, ["warning"]),
+        ({"README.md": "python train.py"}, ["hint"]),
+        ({"README.md": "torchrun --nproc_per_node 4 train.py"}, ["warning"]),
+        ({"train.py": STOPS.replace("    prepare(", "    print("), "run.sh": "torchrun train.py"}, ["hint"]),
+        ({"train.py": STOPS.replace("    prepare(", "    print("), "other.py": "from train import prepare as p\np(1)\n"},
+         ["warning"]),
+        ({"train.py": STOPS.replace("    prepare(", "    print("), "other.py": "import train\ntrain.prepare(1)\n"},
+         ["warning"]),
+    ],
+)  # fmt: skip
+def test_what_only_some_ranks_may_do_where_nobody_starts_several_or_calls_it(
+    files: dict[str, str], severities: list[str], repository: Repository
+) -> None:
+    repository({"train.py": STOPS, **files})
+    found = engine.lint(["."], Settings(frozenset({"DD114"}))).findings
+    assert [finding.severity.value for finding in found] == severities
+
+
+@pytest.mark.parametrize("mark", [".gitignore", "LICENSE"])
+def test_a_copy_of_a_repository_without_its_history(mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, content in {mark: "", "README.md": "python tools/train.py", "tools/train.py": EPOCHS}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == "warning"

@@ -147,6 +147,16 @@ def test_who_starts_a_program_that_needs_its_local_rank(command: str, needed: bo
         ("FROM nvcr.io/nvidia/pytorch:19.05-py3", True),
         ("FROM nvcr.io/nvidia/pytorch:24.05-py3", False),
         ("torchvision==0.8", False),
+        # what torch 2 cannot be installed beside
+        ("conda create -n job python=3.7", True),
+        ("Python 3.7, CUDA 10.2", True),
+        ("Python 3.7+", False),
+        ("Python >= 3.6", False),
+        ("python 3.7 or 3.10", False),
+        ("pip install mmcv-full==1.3.17", True),
+        ("mmcv-full 1.5.0", True),
+        ("mmcv>=2.0.0", False),
+        ("Python 3.7, torch==2.0.1", False),
     ],
 )
 def test_a_text_may_ask_for_an_older_torch(text: str, old: bool) -> None:
