@@ -1023,19 +1023,20 @@ if __name__ == "__main__":
 """
 
 
+UNCALLED = STOPS.replace("    prepare(", "    print(")
+
+
 @pytest.mark.parametrize(
     ("files", "severities"),
     [
         ({}, ["warning"]),
         ({"README.md": "python train.py"}, ["hint"]),
         ({"README.md": "torchrun --nproc_per_node 4 train.py"}, ["warning"]),
-        ({"train.py": STOPS.replace("    prepare(", "    print("), "run.sh": "torchrun train.py"}, ["hint"]),
-        ({"train.py": STOPS.replace("    prepare(", "    print("), "other.py": "from train import prepare as p\np(1)\n"},
-         ["warning"]),
-        ({"train.py": STOPS.replace("    prepare(", "    print("), "other.py": "import train\ntrain.prepare(1)\n"},
-         ["warning"]),
+        ({"train.py": UNCALLED, "run.sh": "torchrun train.py"}, ["hint"]),
+        ({"train.py": UNCALLED, "other.py": "from train import prepare as p\np(1)\n"}, ["warning"]),
+        ({"train.py": UNCALLED, "other.py": "import train\ntrain.prepare(1)\n"}, ["warning"]),
     ],
-)  # fmt: skip
+)
 def test_what_only_some_ranks_may_do_where_nobody_starts_several_or_calls_it(
     files: dict[str, str], severities: list[str], repository: Repository
 ) -> None:
