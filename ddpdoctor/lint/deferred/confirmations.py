@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -182,7 +183,9 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if path in launches.shown or (launched and (path not in launches.as_one or repository.is_only(path))):
         return None
     at = place_of(launches.as_one, path)
-    if at is None and (launches.by_launcher or not launches.as_one):
+    if at is None and launches.by_launcher:
+        return _beside_the_launched(repository, finding)
+    if at is None and not launches.as_one:
         return None
     if says_launched(read_file(path) or b"") or repository.configurations.describe_a_job:
         return None
@@ -196,6 +199,23 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
         given = Severity.HINT  # where nothing tells of ranks, another sampler is made
     return Confirmation(said, given, at, condition)
+
+
+def _beside_the_launched(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether several ranks are started of other programs, none of which uses this file, and it starts none itself."""
+    path = _path(finding)
+    users = repository.users_of(path) if finding.severity is Severity.WARNING else None
+    if users is None or repository.configurations.describe_a_job:
+        return None
+    launched = {**repository.launches.shown, **repository.launches.by_launcher}
+    named = {posixpath.basename(program) for program in launched}
+    if any(posixpath.basename(user) in named for user in users) or repository.may_start_ranks(path, program=True):
+        return None
+    texts = [read_file(user) or b"" for user in users]
+    if any(_SEVERAL.search(text) or says_launched(text) for text in texts):
+        return None
+    said = "scripts and texts start several ranks of other programs, which do not use it"
+    return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
 
 
 #: what does harm at the moment in which a line runs

@@ -74,6 +74,15 @@ def gives(command: bytes, names: Iterable[str]) -> bool:
     return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names) or b"$@" in command
 
 
+#: a file of options or settings among a command's arguments
+_OF_OPTIONS = re.compile(rb"(?<=[\s=@])[\w./${}-]+\.(?:txt|args|ya?ml|json|toml|cfg|ini)\b")
+
+
+def hands_on_a_file(command: bytes) -> bool:
+    """Whether a command gives the program a file that may hold its options."""
+    return _OF_OPTIONS.search(command) is not None
+
+
 def value_in(command: bytes, names: Iterable[str]) -> str:
     """What a command gives one of the options; "" if that is not seen."""
     named = b"|".join(re.escape(name.encode()).replace(b"_", b"[-_]") for name in names)

@@ -52,7 +52,7 @@ class RankStarters:
             return False
         if path not in self._known:
             reached = self._imports.of(path) if program else None
-            files = self._texts if reached is None else sorted(reached | self._users_of(path))
+            files = self._texts if reached is None else sorted(reached | self.users_of(path))
             self._known[path] = self._start(path, [self._texts[file] for file in files if file in self._starting])
         return self._known[path]
 
@@ -61,7 +61,7 @@ class RankStarters:
         """The files that may start ranks."""
         return frozenset(file for file, text in self._texts.items() if starts(text))
 
-    def _users_of(self, path: str) -> set[str]:
+    def users_of(self, path: str) -> set[str]:
         """The files that import a file or start it by its name, and those that use these, as far as words tell."""
         users: set[str] = set()
         left = [path]
@@ -94,4 +94,6 @@ def _is_off(program: Module, commands: Sequence[bytes], text: bytes, line: int) 
     options = given_options.given_in(program)
     needed = given_options.needed_at(tree, line, options) if tree is not None else ()
     names = (frozenset(name for option in options[dest] for name in option.names) for dest in needed)
-    return any(not any(given_options.gives(command, one) for command in commands) for one in names)
+    return not any(map(given_options.hands_on_a_file, commands)) and any(
+        not any(given_options.gives(command, one) for command in commands) for one in names
+    )

@@ -88,6 +88,15 @@ class Repository:
         starts, whether any file may. So it may where there are too many files to read."""
         return self.texts is None or self._starters.may_start(path, program=program)
 
+    def users_of(self, path: str) -> set[str] | None:
+        """The files that import a file or start it by its name, and those that use these, itself included; None if that
+        cannot be told: there are too many files, or a text or a file of settings names it, too."""
+        stem = posixpath.basename(path).removesuffix(".py")
+        named = re.compile(rb"\b" + re.escape(stem.encode()) + rb"\b(?!\.py\b)")
+        if self.texts is None or any(map(named.search, self.configurations.files.values())):
+            return None
+        return {path, *self._starters.users_of(path)}
+
     @cached_property
     def _starters(self) -> RankStarters:
         return RankStarters(self.texts or {}, self._imports, self.launches.commands)

@@ -73,10 +73,10 @@ def has(machine: Machine, network: Value, name: str) -> bool | None:
     if any(name in (*info.methods, *info.constants, *info.stores) for info in lineage):
         return True
     beyond = [base for info in lineage for base in info.node.bases if not _is_plain_module(info, base)]
-    named = {node.value for info in lineage for node in walk(info.node) if isinstance(node, ast.Constant)}
-    computed = any(_gives_any(node) for info in lineage for node in walk(info.node))
-    unseen = len(beyond) != len(lineage) - 1 or name in named or computed
-    return None if unseen or any("__getattr__" in info.methods for info in lineage) else False
+    in_sight = len(beyond) == len(lineage) - 1 and not any("__getattr__" in info.methods for info in lineage)
+    nodes = [node for info in lineage for node in walk(info.node)]
+    told = any(isinstance(node, ast.Constant) and node.value == name for node in nodes)
+    return None if told or not in_sight or any(map(_gives_any, nodes)) else False
 
 
 #: what gives a network attributes whose names are values, and where the name is

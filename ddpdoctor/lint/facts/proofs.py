@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ddpdoctor.lint.facts import blocks
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import blocks, meeting_later
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import collectives, vocabulary
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
@@ -30,7 +30,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
             return Severity.HINT
         return Severity.WARNING if _circumstance(facts, item) else Severity.ERROR
     if item.branch.tags & PROVEN:
-        return Severity.ERROR
+        return Severity.WARNING if meeting_later.circumstance(facts, item) else Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):
         return None
     if asks_for_file(item.branch) and not item.branch.tags & Tag.OWN_FILE and written(facts, item.branch) is None:
@@ -111,9 +111,10 @@ def _open(text: str, *, ranked: bool) -> str:
     return ""
 
 
-def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> str:
+def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> Conditional:
     """The message of a divergence, with the circumstance first on which it rests."""
-    return f"{'' if item.local else _circumstance(facts, item)}{message}"
+    rests_on = meeting_later.circumstance(facts, item) if item.local else _circumstance(facts, item)
+    return Conditional(rests_on, message)
 
 
 def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:

@@ -506,3 +506,19 @@ READS_LOCAL_RANK = _words(
 DEEPSPEED_LAUNCHER = _pattern(
     "the script is started by DeepSpeed, which still passes the option", "DD146: DeepSpeed's launcher", "deepspeed"
 )
+
+NUMBERS_OF_TURNS = _pattern(
+    "how many turns a loop has, with which the number of a turn is compared",
+    "DD113: in the last turn only",
+    r"len$|total|num|last|count|size|max",
+)
+GATHERS = _pattern(
+    "a call by which a forward pass gets what other ranks computed",
+    "DD114: what a network has gathered",
+    r"all_?gather|gather_?(?:all|features|from)|^gather(?:_layer|layer)?$",
+)
+KEEPS_MOMENTS = _pattern(
+    "an object whose state is the tensors of an optimizer",
+    "DD173: what was never on a GPU",
+    r"optim|^opt$|adam|sgd",
+)

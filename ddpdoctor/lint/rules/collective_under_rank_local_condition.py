@@ -62,7 +62,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
-        message = f"each rank decides on its own whether it runs {item.op.op}: {proof(item)}"
+        said = f"each rank decides on its own whether it runs {item.op.op}: {proof(item)}"
+        message = proofs.worded(facts, item, said)
         severity = proofs.severity(facts, item)
         if severity is None:
             continue

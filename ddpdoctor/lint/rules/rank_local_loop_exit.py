@@ -67,7 +67,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue")):
             continue
         here = left_at(item, item.exit)
-        message = f"each rank decides this on its own, and {item.op.op} needs all of them: {proof(item)}"
+        said = f"each rank decides this on its own, and {item.op.op} needs all of them: {proof(item)}"
+        message = proofs.worded(facts, item, said)
         severity = proofs.severity(facts, item)
         if severity is None:
             continue

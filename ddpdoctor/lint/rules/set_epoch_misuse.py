@@ -37,11 +37,13 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
     "DD102",
@@ -67,9 +69,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             kind = obj.path.rpartition(".")[2]
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
-        elif obj.path == aliases.SAMPLER and call.context.loops and call.args and call.args[0].known:
+        elif obj.path == aliases.SAMPLER and _repeated(call) and call.args and call.args[0].known:
             if isinstance(call.node.args[0], ast.IfExp):
                 continue  # `epoch if training else 0`: who evaluates wants the same order each time
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
             yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _repeated(call: CallEvent) -> bool:
+    """Whether a loop around calls it again and again, other than one that goes through the samplers."""
+    owner = text_of(call.node.func.value) if isinstance(call.node.func, ast.Attribute) else ""
+    return any(loop.target != owner for loop in call.context.loops)

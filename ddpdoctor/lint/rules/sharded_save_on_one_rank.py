@@ -95,7 +95,7 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         said = proofs.worded(facts, item, f"{what}, and only some reach {item.op.op}: {proof(item)}")
         sure = item.op.op != _LIGHTNING or _is_new_lightning(facts)
-        message = said if sure else Conditional("where Lightning is 2.0 or newer, ", said)
+        message = said if sure else Conditional("where Lightning is 2.0 or newer, ", said.condition + said.message)
         asked = None if sure else Unconfirmed(item.op.site, RelatedRole.UNSTARTED)
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:

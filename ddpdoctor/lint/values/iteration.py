@@ -90,10 +90,11 @@ def _zipped(over: Value, made: Made) -> Iterated:
     if not made.args:
         any_of = _starred(made)
         return iterated_of(any_of) if any_of is not None else (over, None)
-    inner, element = iterated_of(made.args[0])
+    inner, _ = iterated_of(made.args[0])
     if any(_is_range(a) for a in made.args[1:]):
         inner = inner.tagged(Tag.CUT)
-    return inner, element if element is None or element.tags & Tag.BATCH else None
+    elements = (iterated_of(a)[1] or unknown("item", (made.site, n)) for n, a in enumerate(made.args))
+    return inner, of_object(Items(tuple(elements)))
 
 
 def _batches(over: Value, loader: Made) -> Iterated:

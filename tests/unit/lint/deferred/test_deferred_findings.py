@@ -278,7 +278,7 @@ args = parser.parse_args()
 dist.init_process_group("nccl")
 model = torch.nn.Linear(4, 4).cuda()
 if args.start_from:
-    model.load_state_dict(torch.load(args.start_from))
+    optimizer.load_state_dict(torch.load(args.start_from))
 torch.save(model.state_dict(), "last.pt")
 """
 
@@ -337,7 +337,7 @@ if __name__ == "__main__":
     model = make()
     if args.resume:
         for part in parts(args):
-            model.load_state_dict(torch.load(part))
+            optimizer.load_state_dict(torch.load(part))
     torch.save(model.state_dict(), "last.pt")
 """
 
@@ -527,7 +527,7 @@ import torch.distributed as dist
 
 
 def restore(model):
-    model.load_state_dict(torch.load("last.pt"))
+    optimizer.load_state_dict(torch.load("last.pt"))
 
 
 def train(model):
@@ -1053,3 +1053,57 @@ def test_a_copy_of_a_repository_without_its_history(mark: str, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == "warning"
+
+
+COUNTS = """\
+import torch.distributed as dist
+
+
+def total(values):
+    work = dist.all_reduce(values, async_op=True)
+    return values.sum()
+
+
+if __name__ == "__main__":
+    print(total(read()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py", "train.py": "import show\nshow.total(1)\n"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tools/show.py"}, "warning"),
+        ({"run.sh": "torchrun train.py", "show.py": f"import torch.multiprocessing as mp\nmp.spawn(run)\n{COUNTS}"},
+         "warning"),
+        ({"run.sh": "torchrun train.py", "show.py": f"{COUNTS}    dist.init_process_group()\n"}, "warning"),
+        ({"run.sh": "torchrun train.py", "conf/a.yaml": "_target_: show.total\n"}, "warning"),
+    ],
+)  # fmt: skip
+def test_a_file_that_no_program_with_ranks_uses(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"show.py": COUNTS, "train.py": "print(1)\n", **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD120"}))).findings
+    assert finding.severity.value == severity
+
+
+SPAWNING = f"""\
+import argparse
+import torch.multiprocessing as mp
+
+parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
+parser.add_argument("--spread", action="store_true")
+args = parser.parse_args()
+if args.spread:
+    mp.spawn(main, nprocs=8)
+{EPOCHS}"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"), [("python train.py", "warning"), ("python train.py @options.txt", "error")]
+)
+def test_options_in_a_file(command: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": SPAWNING, "README.md": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
