@@ -205,17 +205,10 @@ def _beside_the_launched(repository: Repository, finding: Finding) -> Confirmati
     """Whether several ranks are started of other programs, none of which uses this file, and it starts none itself."""
     path = _path(finding)
     users = repository.users_of(path) if finding.severity is Severity.WARNING else None
-    if users is None or repository.configurations.describe_a_job:
+    if users is None or any(_SEVERAL.search(read_file(user) or b"") for user in users):
         return None
-    launched = {**repository.launches.shown, **repository.launches.by_launcher}
-    named = {posixpath.basename(program) for program in launched}
-    if any(posixpath.basename(user) in named for user in users) or repository.may_start_ranks(path, program=True):
-        return None
-    texts = [read_file(user) or b"" for user in users]
-    if any(_SEVERAL.search(text) or says_launched(text) for text in texts):
-        return None
-    said = "scripts and texts start several ranks of other programs, which do not use it"
-    return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+    alone = _never_as_several(repository, path)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
 #: what does harm at the moment in which a line runs
@@ -292,7 +285,23 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
         return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
     if repository.launches.give_own_gpus(path):
         return Confirmation("Slurm gives each process a GPU of its own, which is GPU 0 to it", Severity.HINT)
+    if not spawns and (alone := _never_as_several(repository, path)):
+        return alone
     return _option(repository, finding)
+
+
+def _never_as_several(repository: Repository, path: str) -> Confirmation | None:
+    """Whether the scripts and texts say how programs are started, and none that uses this file as several ranks."""
+    launches, users = repository.launches, repository.users_of(path)
+    if users is None or not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
+        return None
+    several = {**launches.shown, **launches.by_launcher}
+    named = {posixpath.basename(program) for program in several}
+    if any(posixpath.basename(user) in named for user in users) or repository.may_start_ranks(path, program=True):
+        return None
+    if any(says_launched(read_file(user) or b"") for user in users):
+        return None
+    return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
 
 
 def _option(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -328,6 +337,10 @@ def _one_process(repository: Repository, finding: Finding) -> Confirmation | Non
     return Confirmation("it is started here without a launcher", at=at) if at is not None else None
 
 
+#: what does harm the first time only, and to ranks that begin together
+_RARELY = frozenset({"DD124"})
+
+
 def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     texts, callers = repository.texts, repository.callers
@@ -339,6 +352,8 @@ def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     starts = [texts[file] for file in callers.starts if file in texts]
     if starts and not any(_OF_A_JOB.search(text) for text in starts):
         return None  # a tool that one process runs: it converts, exports or shows what a job has made
+    if finding.code in _RARELY and (alone := _never_as_several(repository, _path(finding))):
+        return alone
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 

@@ -15,9 +15,7 @@ from ddpdoctor.program.nodes import last_name, walk
 class Content(Enum):
     """What a loaded file holds, judged by its use."""
 
-    #: what a run goes on from: an optimizer's state, perhaps with weights, which a rank has saved from its device
-    RUN = "run"
-    #: weights alone, which may be anybody's
+    #: weights or an optimizer's state, which were saved from a device
     STATE = "state"
     #: numbers of a schedule
     PLAIN = "plain"
@@ -32,9 +30,7 @@ def content_of(call: CallEvent) -> Content:
     takers = [name for name, taker in _loading(scope) if _takes(taker, call.node, names)]
     if not takers:
         return Content.UNKNOWN
-    if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)):
-        return Content.PLAIN
-    return Content.RUN if heuristics.KEEPS_MOMENTS.found_in_any(takers) else Content.STATE
+    return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.STATE
 
 
 def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:

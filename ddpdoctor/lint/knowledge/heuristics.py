@@ -517,8 +517,3 @@ GATHERS = _pattern(
     "DD114: what a network has gathered",
     r"all_?gather|gather_?(?:all|features|from)|^gather(?:_layer|layer)?$",
 )
-KEEPS_MOMENTS = _pattern(
-    "an object whose state is the tensors of an optimizer",
-    "DD173: what was never on a GPU",
-    r"optim|^opt$|adam|sgd",
-)

@@ -2,14 +2,13 @@
 
 ## What it does
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
-`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of an
-optimizer, alone or with a network's, is a warning: a rank has saved it from its device. Weights alone, which may be
-anybody's, and what else is loaded are hints, and the state of a scheduler or a sampler is not reported. A hint is a
-path that is an option of the program (`args.resume`) which no script or text of the repository passes that starts it,
-one that is loaded only with such an option, and one that is called pretrained or by the name of a published model. It
-is a hint, too, where nothing in the project saves weights, where nothing in it calls the function,
+`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a
+network or an optimizer is a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not
+reported. So is a path that is an option of the program (`args.resume`) which no script or text of the repository passes
+that starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a
+published model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function,
 and where each command that starts the program starts one process on a machine, whose GPU 0 is its own, or the commands
-of the repository start other programs only. A load that a condition on the job chooses, beside one of the same file
+of the repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside one of the same file
 with map_location, is not reported.
 
 ## Why it harms
@@ -19,8 +18,6 @@ which runs out of memory or holds a CUDA context of each process.
 ## Example
 ```python
 state = torch.load("last.pt")
-model.load_state_dict(state["model"])
-optimizer.load_state_dict(state["optimizer"])
 ```
 
 ## Use instead
@@ -77,7 +74,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, [*groups, *makers]))):
             continue
         ignored = known and _parameter(call) is not None
-        own = content is Content.RUN and not _published(facts, call)
+        own = content is Content.STATE and not _published(facts, call)
         severity = Severity.WARNING if ignored or own else Severity.HINT
         message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
         related = ((known, "here the device is known"),) if known else ()
