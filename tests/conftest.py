@@ -30,8 +30,8 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else lambda *_: None)
 
 # Generated examples take longer beside other work: neither their time nor that of a test says anything about the code.
-# They are others on each run, and `make test-slow` makes twenty times as many.
-for _profile, _examples in (("daily", 50), ("thorough", 1000)):
+# They are others on each run, and `make test-slow` makes forty times as many.
+for _profile, _examples in (("daily", 25), ("thorough", 1000)):
     settings.register_profile(
         _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

@@ -33,10 +33,7 @@ DAILY: Mapping[str, tuple[str, ...]] = {
         # collective that some ranks left out in test_nodes.py
         *(
             f"test_broken_gets_its_verdict[{name}]"
-            for name in (
-                *("uneven-inputs", "skipped-batch", "rank-died", "exception-masked", "lock-wait", "slow-host-work"),
-                "undecided",
-            )
+            for name in ("uneven-inputs", "rank-died", "lock-wait", "slow-host-work")
         ),
         # the cure that is the most like what a watchdog could take for a hang
         "test_fixed_ends_and_is_left_alone[slow-checkpoint]",
@@ -62,7 +59,7 @@ DAILY: Mapping[str, tuple[str, ...]] = {
         "test_the_exception_behind_an_exit_is_kept[exit_in_except]",
     ),
     "test_probe_jobs.py": (
-        "test_ranks_made_by_multiprocessing[spawn]",
+        "test_ranks_made_by_multiprocessing[fork]",
         "test_without_a_run_directory_the_job_runs_as_alone[unwritable]",
     ),
     "test_repro_command.py": (

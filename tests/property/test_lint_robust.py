@@ -59,7 +59,7 @@ def _mutants(count: int, seed: int) -> list[bytes]:
 
 
 def test_mutants_of_the_cases() -> None:
-    for raw in _mutants(300, 7):
+    for raw in _mutants(150, 7):
         _lint(raw)
 
 
@@ -71,7 +71,7 @@ def _files(name: str) -> list[Path]:
 
 def test_a_sample_of_the_standard_library() -> None:
     linter = Linter(ALL)
-    for path in _files("stdlib")[::200]:
+    for path in _files("stdlib")[::500]:
         linter.file(str(path), named=True)
 
 
