@@ -8,8 +8,8 @@ reported. So is a path that is an option of the program (`args.resume`) which no
 that starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a
 published model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function,
 and where each command that starts the program starts one process on a machine, whose GPU 0 is its own, or the commands
-of the repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside one of the same file
-with map_location, is not reported.
+of the repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside
+one of the same file with map_location, is not reported.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
