@@ -152,8 +152,7 @@ class Repository:
     def unused_at(self, path: str, line: int) -> str:
         """The name of the function or class around a line that at most tests use, in a project that has programs; "" if
         something uses it, or may: a text of the repository, or a file of settings, names it."""
-        texts = self.all_texts
-        if texts is None or not any(b"__main__" in text for text in texts):
+        if self.texts is None or not any(b"__main__" in text for text in self.texts.values()):
             return ""
         name = self._uses.unused_at(path, line)
         if not name or name in STARTS:

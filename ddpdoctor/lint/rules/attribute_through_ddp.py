@@ -26,8 +26,9 @@ Unsafe: `.module` is added. A forward pass that goes around the wrapper does not
 ## When it is wrong
 When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
 tests of the model with `hasattr`, and reads inside a `try` are not reported; nor is what a network whose classes are in
-sight does not have either. If the network's class is not in sight, or the model is wrapped under a condition, the
-finding is a warning, and silent under a flag that may say the opposite.
+sight does not have either. If the network's class is not in sight, the finding is a hint: at first looks, few of such
+networks had the attribute. If the model is wrapped under a condition, it is a warning, and silent under a flag that may
+say the opposite.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -97,7 +98,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         undecided = next((g for g in access.context.guards if _undecided(g)), None)
         if undecided is not None and access.name in _OF_ENGINES:
             continue
-        has = _network_has(facts, made, access.name)
+        has = _network_has(facts, access, made)
         if has is False:
             continue  # neither has it, wrapped or not
         where = "" if made is not None else "where the model is wrapped, "
@@ -106,7 +107,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         said = f"{message}; the network has it: {write}" if has else Conditional(_UNSEEN, f"{message}: {write}")
         yield facts.finding(
             RULE, access.site, said, fix=_fix(facts, access), related=_related(made.site if made else None),
-            severity=Severity.ERROR if has and made is not None and undecided is None else Severity.WARNING,
+            severity=_severity(has, sure=made is not None and undecided is None),
             context=access.context,
         )  # fmt: skip
 
@@ -114,9 +115,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 _UNSEEN = "if the network has it, which is not in sight: "
 
 
-def _network_has(facts: ModuleFacts, made: Made | None, name: str) -> bool | None:
-    network = made.argument(0, "module") if made is not None else None
-    return networks.has(facts.analysis, network, name) if network is not None else None
+def _network_has(facts: ModuleFacts, access: Access, made: Made | None) -> bool | None:
+    network = made.argument(0, "module") if made is not None else access.owner
+    return networks.has(facts.analysis, network, access.name) if network is not None else None
+
+
+def _severity(has: bool | None, *, sure: bool) -> Severity:
+    if has is None:
+        return Severity.HINT
+    return Severity.ERROR if sure else Severity.WARNING
 
 
 def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
