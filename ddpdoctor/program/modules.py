@@ -6,7 +6,7 @@ import ast
 from typing import Any, TypeVar
 
 from ddpdoctor.model.record import field, record
-from ddpdoctor.program.nodes import decorator_name, dotted
+from ddpdoctor.program.nodes import decorator_name, dotted, walk
 from ddpdoctor.program.options import Option
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -46,6 +46,7 @@ class FunctionInfo:
     outer: frozenset[str] = frozenset()
     #: answers to `marks`, `abstract` and `signature`, which are asked at every call
     _marks: frozenset[str] | None = None
+    _reads: frozenset[str] | None = None
     _abstract: bool | None = None
     _signature: Signature | None = None
 
@@ -67,6 +68,13 @@ class FunctionInfo:
         if self._marks is None:
             self._marks = frozenset(map(decorator_name, self.decorators)) - {""}
         return self._marks
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names that it may read."""
+        if self._reads is None:
+            self._reads = frozenset(node.id for node in walk(self.node) if isinstance(node, ast.Name))
+        return self._reads
 
     @property
     def is_static(self) -> bool:

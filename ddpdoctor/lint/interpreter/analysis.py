@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Outcomes, R
 from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Given, Instance, Listed
+from ddpdoctor.lint.values.abstract_objects import Class, Enclosing, Function, Given, Instance, Listed
 from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import NONE, Taint, Value, asserted, of_object, symbol, unknown
@@ -50,7 +50,7 @@ class Analysis(Machine):
         names.update(node.attr for node in self.module.of(ast.Attribute))
         return names
 
-    def run_alone(self, info: FunctionInfo, closure: dict[str, Value] | None = None) -> None:
+    def run_alone(self, info: FunctionInfo, closure: Frame | None = None) -> None:
         """Simulate a function with unknown arguments."""
         if info.decorators:
             wrapped = decorators.run(self, info, self.parameters(info))
@@ -93,7 +93,7 @@ class Analysis(Machine):
             # one of another file has no way in from here, and would be recorded before the calls that do
             mine = info.module is self.module or self.observed is not None
             if mine and info not in self.ran and not self.silent:
-                self.run_alone(info, frame.env)
+                self.run_alone(info, frame)
 
     def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -150,7 +150,7 @@ class Analysis(Machine):
         given = [env[name] for name in info.signature.bound]
         specialised = tuple([value if self._specialises(value) else None for value in given])
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
-               frame.handler, random_state.states(self, frame), id(function.closure), self.held,
+               frame.handler, random_state.states(self, frame), self._seen(info, function.closure), self.held,
                modes.known(self, frame, given))  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
@@ -206,6 +206,15 @@ class Analysis(Machine):
         if frame.yields_on:
             value = value.tagged(Tag.ENDLESS)
         return value.tagged(Tag.SHARD) if frame.yields_share else value
+
+    def _seen(self, info: FunctionInfo, around: Enclosing | None) -> tuple[object, ...]:
+        """What a function sees of the variables around it, for which it must be simulated again."""
+        seen: list[object] = []
+        while around is not None:
+            values = ((name, around.env[name]) for name in sorted(info.reads & around.env.keys()))
+            seen.append((id(around), *((name, value) for name, value in values if self._specialises(value))))
+            around = around.closure
+        return tuple(seen)
 
     def _specialises(self, value: Value) -> bool:
         """Whether a callee must be simulated again for this argument."""

@@ -64,7 +64,7 @@ def _unary(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def _lambda(_machine: Machine, frame: Frame, node: Any) -> Value:
-    return of_object(Function(indexing.function(frame.module, node), None, frame.env), id(node))
+    return of_object(Function(indexing.function(frame.module, node), None, frame), id(node))
 
 
 def _inner(machine: Machine, frame: Frame, node: Any) -> Value:

@@ -6,6 +6,7 @@ import ast
 
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Guard
 from ddpdoctor.lint.interpreter.trace import Node
+from ddpdoctor.lint.values.abstract_objects import Enclosing
 from ddpdoctor.lint.values.tags import NO_TAGS, Tags
 from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Taint, Value
 from ddpdoctor.model.record import field, record
@@ -20,7 +21,7 @@ class Frame:
     module: Module
     function: FunctionInfo | None = None
     env: dict[str, Value] = field(default_factory=dict)
-    closure: dict[str, Value] | None = None
+    closure: Enclosing | None = None
     #: ranks on this path; 0 if no rank gets here
     mask: int = EVERY_RANK
     out: list[Node] = field(default_factory=list)

@@ -31,10 +31,12 @@ def lookup(machine: Machine, frame: Frame, name: str) -> Value:
             return flag
     if value is not None:
         return value
-    if frame.closure is not None:
-        value = frame.closure.get(name)
+    around = frame.closure
+    while around is not None:
+        value = around.env.get(name)
         if value is not None:
             return value
+        around = around.closure
     return module_name(machine, frame.module, name)
 
 

@@ -59,7 +59,7 @@ def _function(_machine: Machine, frame: Frame, node: Any) -> None:
         return  # found through the module's index
     info = indexing.function(frame.module, node)
     frame.nested.append(info)
-    frame.env[node.name] = of_object(Function(info, None, frame.env), id(node))
+    frame.env[node.name] = of_object(Function(info, None, frame), id(node))
 
 
 def _class(_machine: Machine, frame: Frame, node: Any) -> None:

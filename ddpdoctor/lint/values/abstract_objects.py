@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ddpdoctor.lint.values.values import Keywords, Value
 from ddpdoctor.model.record import field, record
@@ -40,14 +40,24 @@ class LocalModule(Definite):
     module: Module
 
 
+class Enclosing(Protocol):
+    """The variables of an enclosing function."""
+
+    env: dict[str, Value]
+
+    @property
+    def closure(self) -> Enclosing | None:
+        """Those around it."""
+
+
 @record(frozen=True, slots=True)
 class Function(Definite):
     """A function of the project; `receiver` is bound as its first parameter."""
 
     info: FunctionInfo
     receiver: Value | None = None
-    #: the variables of the enclosing function, shared, for closures
-    closure: dict[str, Value] | None = field(default=None, compare=False)
+    #: where it was defined, whose variables it sees as they are when it runs
+    closure: Enclosing | None = field(default=None, compare=False)
     #: the function itself, without its decorators
     bare: bool = False
 
