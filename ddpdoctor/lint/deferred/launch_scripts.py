@@ -81,7 +81,7 @@ _TORCH_1 = re.compile(
 )
 #: what torch 2 cannot be installed beside: it needs Python 3.8, and no `mmcv-full` was built for it
 _BESIDE_TORCH_1 = re.compile(
-    rb"\bpython\s*(?:==?|~=|\s)\s*3\.[67](?![\d.]*\s*(?:\+|-|~|/|,\s*3|to\b|(?:or|and)\b))"
+    rb"\bpython\s*(?:==?|~=|\s)\s*3\.[67](?![\d.]*\s*(?:\+|~|/|,\s*3|to\b|(?:or|and)\b)|[\d.]*-\d)"
     rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d",
     re.IGNORECASE,
 )

@@ -26,8 +26,7 @@ log(total)
 No automatic fix.
 
 ## When it is wrong
-`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are reported as
-warnings. A root may send a temporary value: a broadcast under a condition on the rank is not reported. Functional
+`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints. A root may send a temporary value: a broadcast under a condition on the rank is not reported. Functional
 collectives return their result and are not reported.
 
 ## References
@@ -93,7 +92,7 @@ def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     if severity is None or (call.path.endswith("broadcast") and (severity is Severity.WARNING or _on_one_side(call))):
         return
     op = call.path.rpartition(".")[2] or call.method
-    if not call.path:
+    if not call.path and severity is Severity.ERROR:
         severity = Severity.WARNING  # whose method it is, is not known
     message = f"{op} changes a temporary value that cannot be read: assign it to a name first"
     yield facts.finding(RULE, call.site, message, severity=severity)
@@ -113,7 +112,7 @@ def _copied(tensor: ast.expr) -> Severity | None:
     if name not in _MAYBE_COPIES or not isinstance(tensor.func, ast.Attribute):
         return None
     # `torch.tensor(x).cuda()` is new whatever `cuda` does
-    return _copied(tensor.func.value) or Severity.WARNING
+    return _copied(tensor.func.value) or Severity.HINT
 
 
 def _on_one_side(call: CallEvent) -> bool:

@@ -78,7 +78,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if method is None or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
         words = _words_of(facts, obj, method)
-        if "get_worker_info" not in words or _silences(words - _KNOWN):
+        if "get_worker_info" not in words or _silences(words - _KNOWN) or _is_shared_out(facts):
             continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
@@ -93,6 +93,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 #: words of every such class
 _KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDataset", "__iter__", "start", "islice"})
+
+
+def _is_shared_out(facts: ModuleFacts) -> bool:
+    """Whether the program gives each rank a part of a stream before it goes into a data set."""
+    return any("split_dataset_by_node" in module.words for module in (facts.module, *facts.analysis.reached.values()))
 
 
 def _silences(words: set[str]) -> bool:

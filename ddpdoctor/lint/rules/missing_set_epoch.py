@@ -130,6 +130,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = (related[0], (place, "the sampler is created here"))
         fix = _fix(facts, iteration, sampler, epochs)
         trains = loop_purpose.trains(facts, iteration)
+        if not trains and _to_evaluate(sampler):
+            continue
         severity = Severity.ERROR if found is EpochSet.NEVER and trains else Severity.WARNING
         message: str | Conditional = said
         open_: Unconfirmed | None = None

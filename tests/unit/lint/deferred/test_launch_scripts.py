@@ -150,7 +150,9 @@ def test_who_starts_a_program_that_needs_its_local_rank(command: str, needed: bo
         # what torch 2 cannot be installed beside
         ("conda create -n job python=3.7", True),
         ("Python 3.7, CUDA 10.2", True),
+        ("conda create -n job python=3.7 -y", True),
         ("Python 3.7+", False),
+        ("Python 3.7-3.10", False),
         ("Python >= 3.6", False),
         ("python 3.7 or 3.10", False),
         ("pip install mmcv-full==1.3.17", True),
