@@ -13,6 +13,7 @@ from pathlib import Path
 from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
 from ddpdoctor.lint.deferred import deferral
+from ddpdoctor.lint.deferred.confirmations import OF_SEVERAL_RANKS
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.knowledge import heuristics, packages
@@ -179,16 +180,29 @@ def in_order(finding: Finding) -> tuple[str, int, int, str]:
     return (finding.file, finding.line, finding.column, finding.code)
 
 
+#: what runs a cell in several processes
+_IN_ALL_ENGINES = ("ipyparallel", "px")
+
+
 def _as_run(module: modules.Module, finding: Finding) -> Finding:
-    """The finding of a notebook; a hint in a function that no cell calls: no other file can."""
+    """The finding of a notebook; a hint in a function that no cell calls: no other file can; and in a cell itself,
+    which one process runs, where it needs several to do harm."""
     for node in module.tree.body:
         inside = node.lineno <= finding.line <= (node.end_lineno or node.lineno)
         if inside and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if any(name.id == node.name for name in module.of(ast.Name)):
                 return finding
-            idle = Related(finding.file, node.lineno, "no cell calls this function")
-            return replace(finding, severity=Severity.HINT, related=(*finding.related, idle))
+            return _lowered(finding, node.lineno, "no cell calls this function")
+        if inside and not isinstance(node, ast.ClassDef) and finding.code in OF_SEVERAL_RANKS:
+            if not module.words.isdisjoint(_IN_ALL_ENGINES):
+                return finding
+            return _lowered(finding, node.lineno, "a cell runs in one process, the notebook's own")
     return finding
+
+
+def _lowered(finding: Finding, line: int, why: str) -> Finding:
+    related = (*finding.related, Related(finding.file, line, why))
+    return replace(finding, severity=Severity.HINT, related=related)
 
 
 def _shown_as(finding: Finding, absolute: str, path: str, here: str) -> Finding:

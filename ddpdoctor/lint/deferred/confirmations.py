@@ -158,9 +158,8 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
 
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
 OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
-#: what does harm only where several ranks get there, and is told at most of such if it is a warning: nothing in the
-#: file's own lines proves that they do
-_IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD116", "DD120", "DD127"})
+#: what does harm only where several ranks get there
+_IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD119", "DD120", "DD127"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
@@ -168,13 +167,13 @@ _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Sev
 
 def depends_on_the_start(finding: Finding) -> bool:
     """Whether the finding says nothing to those who start the program as one process."""
-    warns = finding.severity is Severity.WARNING and finding.code in _IF_SEVERAL_COME
-    return warns or (finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS)
+    return finding.severity is not Severity.HINT and finding.code in (*OF_SEVERAL_RANKS, *_IF_SEVERAL_COME)
 
 
 def _started_alone(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
-    if not depends_on_the_start(finding):
+    proven = finding.severity is Severity.ERROR and finding.code in _IF_SEVERAL_COME
+    if proven or not depends_on_the_start(finding):
         return None
     path, launches = _path(finding), repository.launches
     # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has

@@ -14,6 +14,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, shown, text_of
@@ -74,17 +75,30 @@ def _keeping(facts: ModuleFacts, item: CollectiveDivergence) -> str:
 
 
 def _handed_on(facts: ModuleFacts, item: CollectiveDivergence) -> str:
-    """The function behind the branch that something under the branch is handed, and may call on the other ranks; "" if
-    there is none: `study.optimize(objective)`."""
+    """The function behind the branch that something under the branch is handed, and may call on the other ranks, or one
+    of the file that runs this operation, too; "" if there is none: `study.optimize(objective)`, `bind(self.answer)`."""
     module = blocks.module_of(facts, item.branch.site)
     line = item.branch.site.line
     branch = next((n for n in module.of(ast.If) if n.test.lineno == line), None) if module is not None else None
-    if branch is None:
+    if branch is None or module is None:
         return ""
     calls = (node for node in walk(branch) if isinstance(node, ast.Call))
     given = (a for call in calls for a in (*call.args, *(k.value for k in call.keywords)))
-    names = _functions(facts, (*item.chain, item.op.site))
-    return next((a.id for a in given if isinstance(a, ast.Name) and a.id in names), "")
+    names = _functions(facts, (*item.chain, item.op.site)) | _running(module, item.op.op)
+    handed = (last_name(a) for a in given if isinstance(a, ast.Name) or _of_itself(a))
+    return next((name for name in handed if name in names), "")
+
+
+def _of_itself(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _running(module: Module, op: str) -> set[str]:
+    """The functions and methods of a file that call an operation."""
+    methods = (info for cls in module.classes for info in cls.methods.values())
+    called = ((info.name, info.node) for info in (*module.functions, *methods))
+    return {name for name, node in called if any(
+        isinstance(call, ast.Call) and last_name(call.func) == op for call in walk(node))}  # fmt: skip
 
 
 def _functions(facts: ModuleFacts, sites: Iterable[SourceSite]) -> set[str]:

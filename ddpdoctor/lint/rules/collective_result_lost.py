@@ -26,8 +26,9 @@ log(total)
 No automatic fix.
 
 ## When it is wrong
-`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints. A root may send a temporary value: a broadcast under a condition on the rank is not reported. Functional
-collectives return their result and are not reported.
+`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints. A root may
+send a temporary value: a broadcast under a condition on the rank is not reported. Functional collectives return their
+result and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce

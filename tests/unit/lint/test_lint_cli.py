@@ -173,6 +173,18 @@ def test_what_no_cell_calls_is_a_hint(tmp_path: Path, called: str, *, shown: boo
     assert "DD111" in lint(tmp_path, "--extend-select", "DD111", "book.ipynb").stdout
 
 
+@pytest.mark.parametrize(("before", "shown"), [("", False), ("import ipyparallel", True)])
+def test_what_a_cell_does_is_done_once(tmp_path: Path, before: str, *, shown: bool) -> None:
+    """A cell is run by the notebook's own process, unless engines run it."""
+    cell = (
+        f"{before}\nimport torch.distributed as dist\nfrom torchvision.datasets import CIFAR10\n"
+        "dist.init_process_group('nccl')\ndata = CIFAR10('data', download=True)"
+    )
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": [{"cell_type": "code", "source": cell}]}))
+    assert ("DD124" in lint(tmp_path, "book.ipynb").stdout) is shown
+    assert "DD124" in lint(tmp_path, "--extend-select", "DD124", "book.ipynb").stdout
+
+
 def test_the_same_order_whatever_the_number_of_jobs(tmp_path: Path) -> None:
     for index in range(40):
         (tmp_path / f"m{index}.py").write_text(f"{BROKEN}# {index}\n")

@@ -1108,3 +1108,27 @@ def test_options_in_a_file(command: str, severity: str, repository: Repository) 
     repository({"train.py": SPAWNING, "README.md": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
+
+
+LISTED = """\
+import torch
+import torch.distributed as dist
+
+
+def parts(value):
+    found = [value] * dist.get_world_size()
+    dist.all_gather(found, value)
+    return found
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    CALL
+"""
+
+
+@pytest.mark.parametrize(("call", "severity"), [("parts(torch.ones(1))", "error"), ("print(1)", "hint")])
+def test_what_is_proven_of_a_function_that_nothing_uses(call: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": LISTED.replace("CALL", call)})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD119"}))).findings
+    assert finding.severity.value == severity
