@@ -223,7 +223,7 @@ def _not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     name = repository.unused_at(_path(finding), finding.line)
     said = f"nothing in the project but its tests uses {name}"
     if name:
-        return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
+        return Confirmation(said, _LOWER[finding.severity], condition=f"if anything uses {name}, ")
     return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
 
 

@@ -1127,7 +1127,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("call", "severity"), [("parts(torch.ones(1))", "error"), ("print(1)", "hint")])
+@pytest.mark.parametrize(("call", "severity"), [("parts(torch.ones(1))", "error"), ("print(1)", "warning")])
 def test_what_is_proven_of_a_function_that_nothing_uses(call: str, severity: str, repository: Repository) -> None:
     repository({"train.py": LISTED.replace("CALL", call)})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD119"}))).findings
