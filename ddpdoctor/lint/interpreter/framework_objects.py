@@ -63,9 +63,12 @@ def collective(path: str, method: str, keywords: Keywords, made: Made | None = N
 
 
 def _one_process(made: Made) -> bool:
-    """Whether it is `Trainer(devices=1)`; options that cannot be read may be that too."""
+    """Whether it is `Trainer(devices=1)` or `Trainer(devices=[gpu])`; options that cannot be read may be that too."""
     devices, nodes = made.keyword("devices"), made.keyword("num_nodes")
-    return made.opaque or (devices is not None and devices.constant in (1, "1") and nodes is None)
+    if devices is None or nodes is not None:
+        return made.opaque
+    listed = isinstance(devices.object, Items) and len(devices.object.items) == 1
+    return made.opaque or listed or devices.constant in (1, "1")
 
 
 def bases(machine: Machine, info: ClassInfo) -> tuple[str, ...]:
