@@ -180,8 +180,8 @@ def in_order(finding: Finding) -> tuple[str, int, int, str]:
     return (finding.file, finding.line, finding.column, finding.code)
 
 
-#: what runs a cell in several processes
-_IN_ALL_ENGINES = ("ipyparallel", "px")
+#: the package that runs a cell in several processes
+_IN_ALL_ENGINES = "ipyparallel"
 
 
 def _as_run(module: modules.Module, finding: Finding) -> Finding:
@@ -194,7 +194,7 @@ def _as_run(module: modules.Module, finding: Finding) -> Finding:
                 return finding
             return _lowered(finding, node.lineno, "no cell calls this function")
         if inside and not isinstance(node, ast.ClassDef) and finding.code in OF_SEVERAL_RANKS:
-            if not module.words.isdisjoint(_IN_ALL_ENGINES):
+            if _IN_ALL_ENGINES in module.words:
                 return finding
             return _lowered(finding, node.lineno, "a cell runs in one process, the notebook's own")
     return finding

@@ -209,7 +209,9 @@ def _step(event: Event, *, reduces: bool) -> HistoryStep | None:
     root = call.root if group and call.root in group[1] else None
     way = tuple(replace(frame, line=0) for frame in via) if operations.is_barrier(call.op) else via
     elements = call.numel if operations.equal_sizes(call.op) else None
-    return HistoryStep(event.kind, event.site, call.op, group, root, True, via, way, path, elements)
+    return HistoryStep(
+        event.kind, event.site, call.op, group, root, collective=True, via=via, way=way, path=path, elements=elements
+    )
 
 
 def _via(event: Event) -> tuple[Site, ...]:

@@ -141,12 +141,14 @@ def _differs(recorder: Recorder | None, group: Group, seq: int, family: str, ele
     theirs = recorder.at(group.name, seq) if recorder else None
     if theirs is None or not theirs.op:
         return False
-    return operations.family(theirs.op) != family or _elements(theirs) != elements
+    given = _elements(theirs)
+    return operations.family(theirs.op) != family or (None not in (given, elements) and given != elements)
 
 
 def _elements(entry: RecorderEntry) -> int | None:
-    """The elements that all members must give, None where they may give as many as they like."""
-    return entry.numel if operations.equal_sizes(entry.op) else None
+    """The elements that all members must give, None where they may give as many as they like, or where the record does
+    not say how many: a watchdog's log need not."""
+    return entry.numel if entry.input_sizes and operations.equal_sizes(entry.op) else None
 
 
 def _is_open(member: RankEvidence, group: Group, seq: int) -> bool:

@@ -209,9 +209,7 @@ def _goes_on(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:
     """
     if step.kind in _NEW_ROUND:
         return True
-    history = facts.histories.get(compared.pair[1])
-    later = history is not None and _follows(history, compared.reference_next, step)
-    return later and bool(control_flow_diff.branch_points(facts, compared))
+    return _begins_round(facts, compared, step) and bool(control_flow_diff.branch_points(facts, compared))
 
 
 def _begins_round(facts: Facts, compared: Comparison, step: HistoryStep) -> bool:

@@ -167,7 +167,7 @@ _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Sev
 
 def depends_on_the_start(finding: Finding) -> bool:
     """Whether the finding says nothing to those who start the program as one process."""
-    return finding.severity is not Severity.HINT and finding.code in (*OF_SEVERAL_RANKS, *_IF_SEVERAL_COME)
+    return finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS | _IF_SEVERAL_COME
 
 
 def _started_alone(repository: Repository, finding: Finding) -> Confirmation | None:

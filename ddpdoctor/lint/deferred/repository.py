@@ -194,11 +194,13 @@ class Repository:
     @cached_property
     def _root(self) -> str:
         """The folder of the repository that the project is in, "" if there is none; of a copy without its history (an
-        archive, an image), the outermost folder that has what repositories have."""
+        archive, an image), the outermost folder below the user's own that has what repositories have."""
         around = [self.top]
         while len(around) < CLIMBED:
             around.append(posixpath.dirname(around[-1]))
-        return next(filter(_is_root, around), "") or next(filter(_looks_like_root, reversed(around)), "")
+        home = os.path.expanduser("~")  # noqa: PTH111 - as the folders that are climbed out of
+        below = around[: around.index(home)] if home in around else around
+        return next(filter(_is_root, around), "") or next(filter(_looks_like_root, reversed(below)), "")
 
 
 def top_of(path: str) -> str:
@@ -218,12 +220,12 @@ def _is_root(folder: str) -> bool:
     return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
 
 
-#: what lies in the folder of a repository, and of it alone as a rule
-_OF_ROOTS = (".gitignore", ".gitattributes", ".github", "LICENSE", "LICENSE.md", "LICENSE.txt")
+#: what lies in the folder of a repository as a rule, and in others not together
+_OF_ROOTS = ((".github",), ("LICENSE",), ("LICENSE.md",), ("LICENSE.txt",), (".gitignore", "README.md"))
 
 
 def _looks_like_root(folder: str) -> bool:
-    return any(os.path.exists(f"{folder}/{name}") for name in _OF_ROOTS)  # noqa: PTH110 - as above
+    return any(all(os.path.exists(f"{folder}/{name}") for name in names) for names in _OF_ROOTS)  # noqa: PTH110
 
 
 def _names(text: bytes, name: bytes) -> bool:

@@ -515,5 +515,5 @@ NUMBERS_OF_TURNS = _pattern(
 GATHERS = _pattern(
     "a call by which a forward pass gets what other ranks computed",
     "DD114: what a network has gathered",
-    r"all_?gather|gather_?(?:all|features|from)|^gather(?:_layer|layer)?$",
+    r"all_?gather|gather_?(?:all|features|from|layer)",
 )

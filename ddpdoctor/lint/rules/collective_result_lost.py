@@ -90,7 +90,7 @@ def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     tensor = call.node.args[0] if call.node.args else None
     severity = _copied(tensor) if tensor is not None and call.unused else None
     # a root may send a temporary, and `x.cuda()` of a weight is the weight itself
-    if severity is None or (call.path.endswith("broadcast") and (severity is Severity.WARNING or _on_one_side(call))):
+    if severity is None or (call.path.endswith("broadcast") and (severity is Severity.HINT or _on_one_side(call))):
         return
     op = call.path.rpartition(".")[2] or call.method
     if not call.path and severity is Severity.ERROR:

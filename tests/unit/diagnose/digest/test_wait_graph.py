@@ -44,6 +44,18 @@ def test_tensors_of_unequal_size_in_one_operation(op: str, stuck: tuple[int, ...
     assert proven(job([waits, left, left])) == stuck
 
 
+def test_a_size_that_is_not_known_is_no_other_one() -> None:
+    # GIVEN the same, and a record of rank 0 that does not say how much it gave: a watchdog's log need not
+    def unsaid(seen: RankEvidence) -> RankEvidence:
+        assert seen.recorder is not None
+        entries = tuple(replace(entry, input_sizes=()) for entry in seen.recorder.entries)
+        return replace(seen, recorder=replace(seen.recorder, entries=entries))
+
+    waits = Doing([replace(AT.all("all_reduce", 3), elements=9)])
+    left = Doing([AT.all("all_reduce", 3), AT.all("barrier", 4)])
+    assert proven(change(job([waits, left, left]), 0, unsaid)) == ()
+
+
 def test_cycle_over_two_groups_is_proven() -> None:
     groups = {"a": (0, 1), "b": (0, 1)}
     one = Doing([AT.all("all_reduce", 3, group="a")])

@@ -30,6 +30,16 @@ def test_the_project_of_a_file(files: tuple[str, ...], top: str, tmp_path: Path)
     assert top_of(str(tmp_path / folder / "train.py")) == str(tmp_path / top)
 
 
+def test_the_users_own_folder_is_no_copy_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "job").mkdir()
+    for file in (".gitignore", "README.md", "LICENSE", "job/train.py"):
+        (tmp_path / file).touch()
+    found = Repository(str(tmp_path / "job")).launches.scripts
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert [*found] == [str(tmp_path / "README.md")]
+    assert not Repository(str(tmp_path / "job")).launches.scripts
+
+
 def test_a_file_whose_name_no_other_one_has(tmp_path: Path) -> None:
     for file in (".git", "a/train.py", "b/train.py", "b/test.py"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
