@@ -171,7 +171,7 @@ def _so(facts: Facts) -> str:
 def _where(facts: Facts, short: RankSet) -> str:
     if facts.waiting.members and any(rank in facts.waiting for rank in short):
         return f"into {wording.waiting(facts, short)}"
-    return facts.state(short.members[0]).label
+    return wording.standing(facts, short)
 
 
 def _evidence(facts: Facts, counts: dict[Rank, LoaderCount | None], loop: Site) -> Iterator[str]:

@@ -11,7 +11,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
 from ddpdoctor.model.evidence import Evidence, RankEvidence
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import Doing, job
+from tests.unit.diagnose.builders import Doing, job, raised
 from tests.unit.diagnose.stories import AT, among, in_backward
 from tests.unit.diagnose.verdicts import everywhere, first, one_odd, verdict
 
@@ -184,3 +184,14 @@ def test_a_rank_that_broke_off_a_round_may_have_ended_its_last(made: int, code: 
     usual, odd = [*step * 3, AT.stop(2), *step, *step[:3]], [*step * 4, AT.stop(2), AT.all("barrier", 12)]
     evidence = job([Doing(usual), Doing(usual), Doing(odd)], code={AT.file: EPOCHS})
     assert examine(_loaders(evidence, [(2, 1), (2, 1), (made, 1)])).diagnoses[0].code == code
+
+
+def test_each_end_of_the_ranks_without_a_batch_is_told() -> None:
+    # GIVEN gloo's abort of one of two ranks that reduce another tensor after the loop
+    batch, total = [AT.next(3), AT.all("all_reduce", 4)], replace(AT.all("all_reduce", 9), elements=1)
+    ended = [*batch * 4, AT.stop(3), total]
+    short = [Doing(ended, exit_status=status) for status in (-15, -6)]
+    lost = raised("RuntimeError", "Connection reset by peer", 60.0, AT.line(4))
+    found = examine(job([Doing([*batch * 5], exit_status=1, raised=lost), *short])).diagnoses[0]
+    assert found.code == "DD201"
+    assert "ended by SIGTERM at train.py:9 (rank 1) and ended by SIGABRT at train.py:9 (rank 2)" in found.why
