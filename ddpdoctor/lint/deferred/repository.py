@@ -220,12 +220,16 @@ def _is_root(folder: str) -> bool:
     return os.path.exists(f"{folder}/.git")  # noqa: PTH110 - as the folders that are climbed out of
 
 
-#: what lies in the folder of a repository as a rule, and in others not together
-_OF_ROOTS = ((".github",), ("LICENSE",), ("LICENSE.md",), ("LICENSE.txt",), (".gitignore", "README.md"))
+#: what lies in the folder of a repository as a rule, and in others not together: names in lower case, without endings
+_OF_ROOTS = ((".github",), ("license",), ("licence",), (".gitignore", "readme"))
 
 
 def _looks_like_root(folder: str) -> bool:
-    return any(all(os.path.exists(f"{folder}/{name}") for name in names) for names in _OF_ROOTS)  # noqa: PTH110
+    try:
+        held = {name.lower().rpartition(".")[0] or name.lower() for name in os.listdir(folder)}  # noqa: PTH208 - as above
+    except OSError:
+        return False
+    return any(held.issuperset(names) for names in _OF_ROOTS)
 
 
 def _names(text: bytes, name: bytes) -> bool:
