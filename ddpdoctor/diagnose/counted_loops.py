@@ -52,6 +52,11 @@ class CountedLoop:
     #: `continue`, and what catches exceptions, by which a turn comes past the call: the lines of their conditions
     passes: tuple[Site, ...]
 
+    @property
+    def comes_again(self) -> bool:
+        """Whether a turn may come to the call several times."""
+        return any(mark.repeats for mark in self.way)
+
     def comes_to_it(self, frames: Sequence[Site]) -> bool | None:
         """Whether a rank has still to come to the call in its turn. `frames`: where it is, from the loop's function
         inwards. None if it is at the call, in something that the same line calls, or in an inner loop around it.

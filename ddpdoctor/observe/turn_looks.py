@@ -65,7 +65,7 @@ class TurnLooks:
         began = _processor_seconds()
         seen = self._look(looked_at, ranks, route, loop)
         turns.pay(_processor_seconds() - began)
-        shift = turns.take(route, seen, now)
+        shift = turns.take(route, seen, now, several=loop.comes_again)
         return TurnShift(shift, loop) if shift is not None else None
 
     def _loop(self, route: int) -> CountedLoop | None:

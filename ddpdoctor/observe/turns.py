@@ -7,6 +7,9 @@ which a turn that was passed over and one that was taken twice both cause. What 
 the time.
 
 A rank that comes to the same by another line for once has as many collectives behind it in each turn as the others.
+
+A loop inside of another one begins anew, and may have done so between two looks. Only looks of which that is ruled out
+count together; where a loop begins anew more often than ranks are looked at, nothing is said.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ RECENT = 5.0
 SAME, TRIES = 2, 40
 #: looks of which is learnt how turns and visits go together; most turns to a visit, and visits to a turn
 MOST_LOOKS, MOST_RATIO = 16, 64
+#: looks at each rank that must show several visits to a turn: a loop that begins anew, looked at too seldom, looks alike
+FEWEST_LOOKS = 8
 #: an occasion: so many seconds between the first and the last at a collective, and times what is usual for it; and
 #: this share of the time from one collective to the next
 LATE, TIMES, PART = 0.015, 4.0, 0.3
@@ -100,6 +105,11 @@ class Ratio(NamedTuple):
             passed.most * self.visits - seen.least * self.turns,
         )
 
+    def is_same_pass(self, earlier: Seen, later: Seen) -> bool:
+        """Whether the loop cannot have begun anew between two looks at a rank: all turns of its pass until then, those
+        that the first look saw at least, would have fallen away."""
+        return self.ahead(earlier).most - self.ahead(later).least < earlier.begun * self.visits
+
 
 RATIOS = (
     Ratio(1, 1),
@@ -109,13 +119,14 @@ RATIOS = (
 
 
 class _Row(NamedTuple):
-    """Looks that agree on a rank: on what, how many, the first and the last, and the visits by then."""
+    """Looks that agree on a rank: on what, how many, and when the first and the last were."""
 
     ahead: Between
     times: int
     first: float
     last: float
-    visits: int
+    #: the newest
+    seen: Seen
     #: what the looks since an occasion say by themselves, and when that was
     fresh: Between
     occasion: float
@@ -129,6 +140,8 @@ class _Settled:
     """How ranks stand to each other at one route."""
 
     newest: dict[int, _Row] = field(default_factory=dict)
+    #: whether a turn may come by several times
+    several: bool = True
     #: how turns and visits go together, once it is known; until then the looks of each rank, with their times
     ratio: Ratio | None = None
     looks: dict[int, deque[tuple[Seen, float]]] = field(default_factory=dict)
@@ -147,18 +160,21 @@ class _Settled:
             if self.ratio is None:
                 self.looks.setdefault(one.rank, deque(maxlen=MOST_LOOKS)).append((one, now))
             else:
-                self._merge(one, self.ratio.ahead(one), now, occasion)
+                self._merge(one, self.ratio, now, occasion)
         if self.ratio is None:
             self._learn(occasion)
 
-    def _merge(self, seen: Seen, ahead: Between, now: float, occasion: float) -> None:
-        row = self.newest.get(seen.rank)
-        if row is None or (row.ahead & ahead).is_empty:
-            self.newest[seen.rank] = _Row(ahead, 1, now, now, seen.visits, ahead, occasion)
-        elif seen.visits > row.visits:
+    def _merge(self, seen: Seen, ratio: Ratio, now: float, occasion: float) -> None:
+        row, ahead = self.newest.get(seen.rank), ratio.ahead(seen)
+        if row is not None and seen.begun < row.seen.begun and ratio.visits > 1:
+            # begun anew; if it does so more often than that, the ratio may be another one
+            self.ratio, self.newest, self.usual = None, {}, None
+        elif row is None or (row.ahead & ahead).is_empty or not ratio.is_same_pass(row.seen, seen):
+            self.newest[seen.rank] = _Row(ahead, 1, now, now, seen, ahead, occasion)
+        elif seen.visits > row.seen.visits:
             fresh = row.fresh & ahead if row.occasion == occasion else ahead
             both = row.ahead & ahead
-            self.newest[seen.rank] = _Row(both, row.times + 1, row.first, now, seen.visits, fresh, occasion)
+            self.newest[seen.rank] = _Row(both, row.times + 1, row.first, now, seen, fresh, occasion)
 
     def _learn(self, occasion: float) -> None:
         """Find the ratio if for each rank it is the only one that explains its looks: what one rank did otherwise in
@@ -166,11 +182,16 @@ class _Settled:
         fitting = [{ratio for ratio in RATIOS if _fits(ratio, own)} for own in self.looks.values()]
         if not all(fitting):
             self.looks.clear()
-        elif len(found := set[Ratio]().union(*fitting)) == 1:
+        elif len(found := set[Ratio]().union(*fitting)) == 1 and self._has_shown(*found):
             [self.ratio] = found
             for seen, then in sorted(itertools.chain(*self.looks.values()), key=lambda look: look[1]):
-                self._merge(seen, self.ratio.ahead(seen), then, occasion)
+                self._merge(seen, self.ratio, then, occasion)
             self.looks.clear()
+
+    def _has_shown(self, ratio: Ratio) -> bool:
+        """Whether the source and looks enough speak for this ratio."""
+        seldom = min(map(len, self.looks.values())) < FEWEST_LOOKS
+        return ratio.visits == 1 or (self.several and not seldom)
 
     @property
     def changed(self) -> float:
@@ -189,7 +210,9 @@ class _Settled:
 
 
 def _fits(ratio: Ratio, looks: Iterable[tuple[Seen, float]]) -> bool:
-    return not functools.reduce(operator.and_, (ratio.ahead(seen) for seen, _ in looks)).is_empty
+    seen = [one for one, _ in looks]
+    agree = not functools.reduce(operator.and_, map(ratio.ahead, seen)).is_empty
+    return agree and all(itertools.starmap(ratio.is_same_pass, itertools.pairwise(seen)))
 
 
 class Turns:
@@ -309,9 +332,11 @@ class Turns:
         """What a look has taken of a processor."""
         self._credit -= seconds
 
-    def take(self, route: int, seen: Iterable[Seen], now: float) -> Shift | None:
-        """Compare the ranks by what a look has shown; the shift of some that is new since they settled."""
+    def take(self, route: int, seen: Iterable[Seen], now: float, *, several: bool) -> Shift | None:
+        """Compare the ranks by what a look has shown; the shift of some that is new since they settled. `several`:
+        whether a turn may come by the route several times, as the source shows."""
         group, settled = self._groups[route], self._settled[route]
+        settled.several = several
         members = [int(member) for member in self._names.known[group].members]
         settled.tries += 1
         visit, level = self._level(route, members)

@@ -63,7 +63,7 @@ def look(
             for rank in range(RANKS):
                 begun, visits = acts[rank][number][0] % epoch + 1, found.visits(rank, routes["step"])
                 seen.append(Seen(rank, visits - chance.randint(0, wide), visits, begun, False))
-            shift = found.take(routes["step"], seen, number * 0.1)
+            shift = found.take(routes["step"], seen, number * 0.1, several=False)
             told += [shift] if shift is not None else []
     return found, told
 
@@ -85,6 +85,30 @@ def test_healthy_loops_are_silent(loop: Loop, seed: int, wide: int) -> None:
 @pytest.mark.parametrize("epoch", [7, 20, 30])
 def test_a_loop_that_begins_anew_is_no_shift(epoch: int) -> None:
     assert look(steady, epoch=epoch)[1] == []
+
+
+@pytest.mark.parametrize("visits", [1, 3])
+@given(turns=st.integers(1, 12), apart=st.integers(1, 40), wide=st.integers(0, 8), seed=st.integers(0, 10_000))
+@example(turns=6, apart=6, wide=1, seed=51)
+def test_a_short_loop_looked_at_seldom_says_nothing(turns: int, apart: int, wide: int, visits: int, seed: int) -> None:
+    """Ranks in step, in a loop that begins anew all the time, looked at one after the other."""
+    names, chance = Names(), random.Random(seed)
+    group = names.group("0", "", tuple(range(RANKS)))
+    place = names.place(CALL, ("train.py", 5, "train"), "")
+    route = names.route(place, (("train.py", 5, "step"),))
+    found, made = Turns(names), 0
+    met = Moment(0.0, CALL, 1, place, group, True, route=route)
+    for number in range(60):
+        made += chance.randint(1 + apart // 2, 1 + apart)
+        seen = []
+        for rank in range(RANKS):
+            before, made = made, made + chance.randint(0, wide)
+            looked = chance.randint(before, made)
+            comes = True if looked % visits == 0 else None
+            seen.append(Seen(rank, before, made, looked // visits % turns + 1, comes))
+        for rank in range(RANKS):
+            found.add(rank, [met] * (made - found.visits(rank, route)))
+        assert found.take(route, seen, float(number), several=visits > 1) is None
 
 
 FAULTS = {"none": 0, "left out": -1, "twice": 1}
@@ -115,7 +139,7 @@ def stroll(turns: int, visits: int, seed: int, odd: int, fault: str) -> list[Shi
                 rest = sum(calls for _, calls in acts[rank][max(begin, at[rank]) : end])
                 comes = made == 0 if visits == 1 or not made or not rest else None
                 seen.append(Seen(rank, number + 1, number + 1, turn + 1, comes))
-            shift = found.take(route, seen, number * 0.1)
+            shift = found.take(route, seen, number * 0.1, several=visits > 1)
             told += [shift] if shift is not None else []
     return told
 
@@ -198,7 +222,8 @@ def test_a_rank_that_comes_unusually_late_is_an_occasion(late: float, *, looks: 
             found.add(rank, [Moment(time, CALL, 1, place, group, True, route=route)])
     # GIVEN that it is known how the ranks stand
     for now in (1.0, 2.0, 3.0, 4.0):
-        found.take(route, [Seen(rank, int(now) * 9, int(now) * 9, int(now) * 9, False) for rank in range(RANKS)], now)
+        seen = [Seen(rank, int(now) * 9, int(now) * 9, int(now) * 9, False) for rank in range(RANKS)]
+        found.take(route, seen, now, several=False)
     assert found.is_due(route, 30.0, RANKS)
     assert found.is_due(route, 30.5, RANKS) is looks
 
