@@ -31,8 +31,8 @@ _PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD, UNREDUCED})
 #: processor seconds that a look at one rank takes or so, and the share of the time that looks may take; what they may
 #: take at once
 COST, SHARE, CREDIT = 0.012, 0.0025, 1.2
-#: seconds between two looks, and without an occasion
-AGAIN, SELDOM = 0.25, 20.0
+#: seconds between two looks, without an occasion, and where ranks have not settled
+AGAIN, SELDOM, GIVEN_UP = 0.25, 20.0, 300.0
 #: looks after an occasion: some meet a rank on its way between two turns, and say nothing
 LOOKS = 8
 #: seconds before a change was seen in which an occasion has shown it
@@ -41,7 +41,7 @@ RECENT = 5.0
 SAME, TRIES = 2, 40
 #: looks of which is learnt how turns and visits go together; most turns to a visit, and visits to a turn
 MOST_LOOKS, MOST_RATIO = 16, 64
-#: looks at each rank that must show several visits to a turn: a loop that begins anew, looked at too seldom, looks alike
+#: looks at each rank that must show several visits to a turn: a loop that begins anew between looks seems to have them
 FEWEST_LOOKS = 8
 #: an occasion: so many seconds between the first and the last at a collective, and times what is usual for it; and
 #: this share of the time from one collective to the next
@@ -317,8 +317,12 @@ class Turns:
     def is_due(self, route: int, now: float, ranks: int) -> bool:
         """Whether to look at so many ranks now, for this route."""
         settled = self._settled[route]
-        soon = self._wanted or (settled.usual is None and not settled.tries) or 0 < settled.tries < TRIES
-        if self._blind or now - self._looked < (AGAIN if soon else SELDOM):
+        if settled.usual is None and settled.tries >= TRIES:
+            pause = GIVEN_UP
+        else:
+            begins = settled.usual is None and not settled.tries
+            pause = AGAIN if self._wanted or begins or 0 < settled.tries < TRIES else SELDOM
+        if self._blind or now - self._looked < pause:
             return False
         self._credit = min(CREDIT, self._credit + SHARE * (now - (self._paid or now)))
         self._paid = now

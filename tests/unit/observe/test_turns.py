@@ -239,6 +239,25 @@ def test_looks_take_their_share_of_the_time() -> None:
     assert 1.0 < paid <= turns.CREDIT + 0.01 * 3600
 
 
+def test_a_loop_of_which_nothing_is_learnt_is_left_alone() -> None:
+    names = Names()
+    group = names.group("0", "", tuple(range(RANKS)))
+    place = names.place(CALL, ("a.py", 1, "f"), "")
+    route = names.route(place, (("a.py", 1, "f"),))
+    found, looks, begun = Turns(names), [], 0
+    for tick in range(4 * 1000):
+        now = tick / 4
+        for rank in range(RANKS):
+            found.add(rank, [Moment(now, CALL, 1, place, group, True, route=route)] * 10)
+        if found.is_due(route, now, RANKS):
+            # GIVEN a loop of three turns
+            begun, visits = begun % 3 + 1, 10 * (tick + 1)
+            seen = [Seen(rank, visits, visits, begun, False) for rank in range(RANKS)]
+            found.take(route, seen, now, several=False)
+            looks.append(now)
+    assert turns.TRIES < len(looks) < turns.TRIES + 6
+
+
 def test_lost_moments_end_the_comparison() -> None:
     found, _ = look(steady)
     found.forget()
