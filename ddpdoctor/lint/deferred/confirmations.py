@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import posixpath
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -50,7 +49,10 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open."""
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
-    return told or _not_run(repository, finding) or _started_alone(repository, finding)
+    if told is not None and told.severity is Severity.WARNING:
+        return _nowhere_as_several(repository, finding) or told
+    asked_of_any = (_not_run, _started_alone, _nowhere_as_several)
+    return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
 
 
 def _path(finding: Finding) -> str:
@@ -160,6 +162,8 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
 OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
 #: what does harm only where several ranks get there
 _IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD119", "DD120", "DD127"})
+#: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
+_MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
 _LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
@@ -284,23 +288,35 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
         return Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
     if repository.launches.give_own_gpus(path):
         return Confirmation("Slurm gives each process a GPU of its own, which is GPU 0 to it", Severity.HINT)
-    if not spawns and (alone := _never_as_several(repository, path)):
-        return alone
     return _option(repository, finding)
 
 
-def _never_as_several(repository: Repository, path: str) -> Confirmation | None:
-    """Whether the scripts and texts say how programs are started, and none that uses this file as several ranks."""
+#: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
+_SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b|lightning(?s:.*)\bTrainer\(")
+
+
+def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
+    """Whether the scripts and texts say how programs are started, and none that uses this file as several ranks;
+    `untold`: they need not say it, if there are any."""
     launches, users = repository.launches, repository.users_of(path)
-    if users is None or not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
+    told = launches.launched or launches.as_one or (untold and launches.scripts)
+    if users is None or not told or repository.configurations.describe_a_job:
         return None
     several = {**launches.shown, **launches.by_launcher}
-    named = {posixpath.basename(program) for program in several}
-    if any(posixpath.basename(user) in named for user in users) or repository.may_start_ranks(path, program=True):
+    if any(place_of(several, user) is not None for user in users):
         return None
-    if any(says_launched(read_file(user) or b"") for user in users):
+    texts = [read_file(user) or b"" for user in users]
+    if any(_SPAWNS.search(text) or says_launched(text) for text in texts):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
+
+
+def _nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether nothing in the repository starts several ranks of the program, and that is all that would be wrong."""
+    if finding.severity is not Severity.WARNING or finding.code not in _MILD | _IF_SEVERAL_COME:
+        return None
+    alone = _never_as_several(repository, _path(finding), untold=finding.code in _MILD)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
 def _option(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -336,10 +352,6 @@ def _one_process(repository: Repository, finding: Finding) -> Confirmation | Non
     return Confirmation("it is started here without a launcher", at=at) if at is not None else None
 
 
-#: what does harm the first time only, and to ranks that begin together
-_RARELY = frozenset({"DD124"})
-
-
 def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the function is called in the project, and nobody on the way to it leaves it to one rank."""
     texts, callers = repository.texts, repository.callers
@@ -351,8 +363,6 @@ def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     starts = [texts[file] for file in callers.starts if file in texts]
     if starts and not any(_OF_A_JOB.search(text) for text in starts):
         return None  # a tool that one process runs: it converts, exports or shows what a job has made
-    if finding.code in _RARELY and (alone := _never_as_several(repository, _path(finding))):
-        return alone
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 

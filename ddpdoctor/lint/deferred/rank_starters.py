@@ -66,7 +66,7 @@ class RankStarters:
         users: set[str] = set()
         left = [path]
         while left:
-            name = posixpath.basename(left.pop()).removesuffix(".py").encode()
+            name = _stem(left.pop()).encode()
             word = re.escape(name)
             named = re.compile(
                 rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.MULTILINE
@@ -85,6 +85,12 @@ class RankStarters:
         if module is None:
             return bool(found)
         return any(not _is_off(module, commands, text, line) for text in found for line in _places(text))
+
+
+def _stem(path: str) -> str:
+    """The name by which others import a file: of a package, that of its folder."""
+    folder, name = posixpath.split(path)
+    return posixpath.basename(folder) if name == "__init__.py" else name.removesuffix(".py")
 
 
 def _is_off(program: Module, commands: Sequence[bytes], text: bytes, line: int) -> bool:

@@ -286,8 +286,8 @@ torch.save(model.state_dict(), "last.pt")
 @pytest.mark.parametrize(
     ("command", "severity"),
     [
-        ("", "warning"),
-        # what is started as several ranks is another program
+        # nothing shows several ranks, or those of another program
+        ("", "hint"),
         ("torchrun other.py", "hint"),
         ("torchrun --nproc_per_node 8 train.py", "hint"),
         ("torchrun --nproc_per_node 8 train.py --start_from last.pt", "warning"),
@@ -306,6 +306,22 @@ def test_what_only_an_option_loads_matters_where_a_script_passes_it(
     assert finding.severity.value == severity
     told = {note.message for note in finding.related} & {"no script or text that starts it passes --start_from"}
     assert bool(told) == (severity == "hint" and "torchrun" in command and "other" not in command)
+
+
+@pytest.mark.parametrize(
+    ("starts", "severity"),
+    [
+        ("", "hint"),
+        ("mp.spawn(run, nprocs=8)", "warning"),
+        ("run(args)", "hint"),
+        ("# torchrun --nproc_per_node 8 train.py", "warning"),
+    ],
+)
+def test_a_load_where_no_text_says_how_anything_is_started(starts: str, severity: str, repository: Repository) -> None:
+    loads = LOADS.replace('default=""', 'default="last.pt"')
+    repository({"train.py": f"{starts}\n{loads}", "README.md": "# Letters\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert (finding.severity.value, bool(finding.condition)) == (severity, severity == "hint")
 
 
 @pytest.mark.parametrize(
@@ -350,7 +366,7 @@ if __name__ == "__main__":
         ('default=""', "torchrun --nproc_per_node 8 train.py", "hint"),
         ('default="last"', "torchrun --nproc_per_node 8 train.py", "warning"),
         ('action="store_true"', "torchrun --nproc_per_node 8 train.py --resume", "warning"),
-        ('action="store_true"', "", "warning"),
+        ('action="store_true"', "", "hint"),
     ],
 )
 def test_what_is_loaded_only_with_an_option_that_is_off(
@@ -546,7 +562,8 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("call", "save", "command", "severity"),
     [
-        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "", "warning"),
+        # nothing shows several ranks
+        ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "", "hint"),
         ("restore(model)", 'torch.save(model.state_dict(), "last.pt")', "torchrun --nproc_per_node 8 a.py", "warning"),
         # nothing writes the file
         ("restore(model)", "# torch.save(model.state_dict())", "", "hint"),
@@ -957,7 +974,14 @@ MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").cl
         ({"main.py": "if __name__ == '__main__':\n    pass\n", "tests/t.py": MAIN}, "if anything uses", "hint"),
         # a program around the package, a file of settings, or a text names it
         ({"main.py": "if __name__ == '__main__':\n    pass\n", "conf/a.yaml": "_target_: a.Cleaner"}, "", "warning"),
-        ({"main.py": "if __name__ == '__main__':\n    pass\n", "README.md": "make a Cleaner"}, "", "warning"),
+        (
+            {
+                "main.py": "if __name__ == '__main__':\n    pass\n",
+                "README.md": "make a Cleaner\n\n    torchrun main.py",
+            },
+            "",
+            "warning",
+        ),
         # a library has its users elsewhere
         ({"other.py": "x = 1\n"}, "", "warning"),
         # no command and no file gives the name that it asks for
@@ -967,7 +991,8 @@ MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").cl
         ({"main.py": MAIN, "run.sh": "torchrun main.py --data letters", "a.md": "or digits"}, "", "warning"),
         # nothing shows what else it may be given
         ({"main.py": MAIN, "run.sh": "torchrun main.py"}, "", "warning"),
-        ({"main.py": MAIN, "a.yaml": "data: letters"}, "", "warning"),
+        # nothing shows several ranks
+        ({"main.py": MAIN, "README.md": "# Letters"}, "if several ranks run it, ", "hint"),
     ],
 )
 def test_what_does_not_run_as_the_repository_shows_it(
@@ -1079,8 +1104,11 @@ if __name__ == "__main__":
         ({"run.sh": "torchrun --nproc_per_node 8 tools/show.py"}, "warning"),
         ({"run.sh": "torchrun train.py", "show.py": f"import torch.multiprocessing as mp\nmp.spawn(run)\n{COUNTS}"},
          "warning"),
-        ({"run.sh": "torchrun train.py", "show.py": f"{COUNTS}    dist.init_process_group()\n"}, "warning"),
+        ({"run.sh": "torchrun train.py", "show.py": f"{COUNTS}    dist.init_process_group()\n"}, "hint"),
         ({"run.sh": "torchrun train.py", "conf/a.yaml": "_target_: show.total\n"}, "warning"),
+        # by the name of its package
+        ({"run.sh": "torchrun train.py", "shown/__init__.py": "from show import total\n",
+          "train.py": "from shown import total\ntotal(1)\n"}, "warning"),
     ],
 )  # fmt: skip
 def test_a_file_that_no_program_with_ranks_uses(files: dict[str, str], severity: str, repository: Repository) -> None:
