@@ -977,10 +977,10 @@ MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").cl
         (
             {
                 "main.py": "if __name__ == '__main__':\n    pass\n",
-                "README.md": "make a Cleaner\n\n    torchrun main.py",
+                "README.md": "make a Cleaner",
             },
-            "",
-            "warning",
+            "if several ranks run it, ",
+            "hint",
         ),
         # a library has its users elsewhere
         ({"other.py": "x = 1\n"}, "", "warning"),
