@@ -120,7 +120,9 @@ class Linter:
         self._digests[absolute] = digest(raw) if self._cache is not None else ""
         self._collect_garbage(len(decoded.text))
         findings = [*self._check(module, path), *taint_comments.findings(said.faults, path)]
-        findings += [unreadable(path, fault) for fault in decoded.faults]
+        # a cell may be for IPython alone, or have been put aside
+        cells = (unreadable(path, fault) for fault in decoded.faults)
+        findings += [cell if named else replace(cell, severity=Severity.HINT) for cell in cells]
         if findings or said.comments:
             comments = suppress.read(said.comments) if said.comments else suppress.in_text(decoded.text)
             findings = suppress.apply(findings, comments, path, self._settings.codes, registry.names())

@@ -447,6 +447,11 @@ NOT_RUN = _pattern(
     "DD199: files that nobody runs as they are",
     r"(^|[/_-])(templates?|skeleton|exercises?|(after_)?step[_-]?(\d+|optional)|old|archived?|deprecated)([._/-]|$)",
 )
+OF_TESTS = _pattern(
+    "a file belongs to tests, by the end of its path: what one rank raises there is a result, and ends the run",
+    "DD116: a test",
+    r"(^|/)(unit_?)?tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$",
+)
 PROGRAM_FILES = _pattern(
     "a file that is copied is a part of the program, or of its settings",
     "DD171: copies of the program and its settings",

@@ -35,7 +35,8 @@ When the exception can occur only on all ranks together. Not reported are: a `fi
 that raise again, leave the loop, tell a caller that leaves it, or call something that may inform the other ranks; and
 `destroy_process_group()` on gloo. Neither are blocks that, as far as they can be followed, only make tensors and run
 collectives, or catch what fails where it fails: equal sizes fit on all devices or on none. A group that gives up after
-two minutes by its own `timeout` makes a `finally` a hint.
+two minutes by its own `timeout` makes a `finally` a hint, and so does a file of tests: a test that fails has done its
+work.
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342
@@ -45,9 +46,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.truths import rank_decided
@@ -66,10 +69,20 @@ RULE = LintRule(
 
 #: making groups again is how a job recovers
 _SETUP = frozenset({"init_process_group", "new_group"})
+#: the file and so many folders around it, less one, tell whether it belongs to tests
+_NEAR = 4
 _DESTROY = "torch.distributed.destroy_process_group"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Every `try` of the file; what stands in tests is a hint."""
+    near = "/".join(facts.module.path.split("/")[-_NEAR:])
+    of_tests = heuristics.OF_TESTS.found_in(near)
+    for found in _tries(facts):
+        yield replace(found, severity=Severity.HINT) if found is not None and of_tests else found
+
+
+def _tries(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Every `try` of the file: its `finally`, its handlers, and what they swallow."""
     if not facts.reached and not facts.named(_DESTROY):
         return
