@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -50,8 +51,8 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
     if told is not None and told.severity is Severity.WARNING:
-        return _nowhere_as_several(repository, finding) or told
-    asked_of_any = (_not_run, _started_alone, _nowhere_as_several)
+        return _of_a_copy(repository, finding) or _nowhere_as_several(repository, finding) or told
+    asked_of_any = (_of_a_copy, _not_run, _started_alone, _nowhere_as_several)
     return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
 
 
@@ -289,6 +290,20 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     if repository.launches.give_own_gpus(path):
         return Confirmation("Slurm gives each process a GPU of its own, which is GPU 0 to it", Severity.HINT)
     return _option(repository, finding)
+
+
+def _of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is in the tests, examples or tools of a library of others, which the repository holds a copy of, and
+    nothing outside of the copy starts it."""
+    if finding.severity is not Severity.WARNING or not depends_on_the_start(finding):
+        return None
+    path = _path(finding)
+    folder = repository.copied_library(path)
+    if not folder or any(not script.startswith(f"{folder}/") for script in repository.launches.starting(path)):
+        return None
+    name = posixpath.basename(folder)
+    said = f"nothing outside of the copy of a library in {name} starts it"
+    return Confirmation(said, Severity.HINT, condition=f"if this part of the copy in {name} runs, ")
 
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices

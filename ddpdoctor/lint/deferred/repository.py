@@ -17,6 +17,7 @@ from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.knowledge import packages
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries, source
 from ddpdoctor.program.project import CLIMBED
@@ -45,6 +46,9 @@ _SAVES = re.compile(
     rb"|Saver\b|Checkpoint|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
     re.MULTILINE,
 )
+#: files that say how a library is built, and the name that it has there
+_BUILT_BY = ("pyproject.toml", "setup.cfg", "setup.py")
+_NAME = re.compile(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
 #: folders of files that no training run uses
 _APART = frozenset({"test", "tests", "doc", "docs"})
 
@@ -177,6 +181,19 @@ class Repository:
         if len(paths) > MOST_CALLERS or any(map(word.search, said)):
             return True
         return any(raw is None or asked_values.mentions(raw, name) for raw in map(read_file, paths))
+
+    def copied_library(self, path: str) -> str:
+        """The folder of a known library of which the repository holds a copy, if the file is in what goes with it: its
+        tests, examples and tools; "" otherwise."""
+        folder = posixpath.dirname(path)
+        while self._root and folder.startswith(f"{self._root}/"):
+            texts = (read_file(f"{folder}/{name}") or b"" for name in _BUILT_BY)
+            named = (found[1].decode().replace("-", "_") for text in texts if (found := _NAME.search(text)) is not None)
+            library = next(filter(packages.PACKAGES.__contains__, named), "")
+            if library:
+                return "" if library in path[len(folder) + 1 :].split("/")[:2] else folder
+            folder = posixpath.dirname(folder)
+        return ""
 
     def _is_named_around(self, word: re.Pattern[bytes]) -> bool:
         """Whether a program of the repository outside of the project's folder names something, or cannot be read."""

@@ -339,6 +339,34 @@ def test_published_weights_are_of_the_cpu(commands: str, severity: str, reposito
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"libs/fair/setup.py": 'setup(name="fairseq")'}, "hint"),
+        ({"libs/fair/pyproject.toml": '[project]\nname = "vllm"'}, "hint"),
+        # a project of its own, and what is run from outside of the copy
+        ({"libs/fair/setup.py": 'setup(name="letters")'}, "warning"),
+        ({"libs/fair/setup.py": 'setup(name="fairseq")', "run.sh": "torchrun libs/fair/examples/train.py"}, "warning"),
+        # the repository is the library
+        ({"setup.py": 'setup(name="fairseq")'}, "warning"),
+    ],
+)
+def test_an_example_of_a_library_that_was_copied(files: dict[str, str], severity: str, repository: Repository) -> None:
+    loads = LOADS.replace("args.start_from", '"last.pt"')
+    readme = {"libs/fair/README.md": "torchrun --nproc_per_node 8 examples/train.py"}
+    repository({"libs/fair/examples/train.py": loads, **readme, **files})
+    (finding,) = engine.lint(["libs/fair/examples"], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+def test_the_package_of_a_library_that_was_copied(repository: Repository) -> None:
+    loads = LOADS.replace("args.start_from", '"last.pt"')
+    readme = {"fair/README.md": "torchrun --nproc_per_node 8 fairseq/train.py"}
+    repository({"fair/fairseq/train.py": loads, "fair/setup.py": 'setup(name="fairseq")', **readme})
+    (finding,) = engine.lint(["fair"], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == "warning"
+
+
 RESUMES = """\
 import argparse
 
