@@ -53,10 +53,12 @@ REWRITINGS: dict[str, Callable[[ast.Module], None]] = {"renamed": renamed, "turn
 #: Cases whose findings change: the rule, or the interpreter, reads a name or the way a statement is written.
 KNOWN = {
     "renamed": {
+        "DD101: data to evaluate on, which a method goes through without gradients",
         "DD110: texts that each rank pads to its longest",
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
         "DD116: a barrier in finally",
+        "DD118: ranks that only meet",
         "DD118: the root sends a list without a name, the others read theirs",
         "DD123: available is not initialised",
         "DD128: a group for each epoch",

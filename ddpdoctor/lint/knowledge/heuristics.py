@@ -447,6 +447,11 @@ NOT_RUN = _pattern(
     "DD199: files that nobody runs as they are",
     r"(^|[/_-])(templates?|skeleton|exercises?|(after_)?step[_-]?(\d+|optional)|old|archived?|deprecated)([._/-]|$)",
 )
+OWN_NUMBERS = _pattern(
+    "a variable holds the number of the rank, whose sum over the ranks is of no use",
+    "DD118: ranks that only meet",
+    r"(^|[._])(rank|(local|global|world|my|proc(ess)?)_?rank|device_id)$",
+)
 OF_TESTS = _pattern(
     "a file belongs to tests, by the end of its path: what one rank raises there is a result, and ends the run",
     "DD116: a test",

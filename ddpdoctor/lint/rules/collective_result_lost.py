@@ -151,7 +151,7 @@ def _forgotten(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     read = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and isinstance(n.ctx, ast.Load)
             and n.lineno > call.site.end_line and text_of(n) == original]  # fmt: skip
     # a sum of the ranks' own numbers is no result: the call only brings them together
-    named = original and not heuristics.NAMES_RANK.found_in(original)
+    named = original and not heuristics.OWN_NUMBERS.found_in(original)
     if named and read and all(use is tensor for use in uses):
         op = call.path.rpartition(".")[2]
         message = f"{op} changes only the copy `{tensor.id}`, which nobody reads: `{original}` keeps this rank's value"
