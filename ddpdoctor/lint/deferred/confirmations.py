@@ -312,9 +312,9 @@ _SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsu
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
     """Whether the scripts and texts say how programs are started, and none that uses this file as several ranks;
-    `untold`: they need not say it, if there are any."""
+    `untold`: they need not say it, if there are any, and no script starts something of which it gives no name."""
     launches, users = repository.launches, repository.users_of(path)
-    told = launches.launched or launches.as_one or (untold and launches.scripts)
+    told = launches.launched or launches.as_one or (untold and launches.scripts and not launches.start_unnamed)
     if users is None or not told or repository.configurations.describe_a_job:
         return None
     several = {**launches.shown, **launches.by_launcher}

@@ -91,6 +91,12 @@ class Launches:
         """(script or text, line) that starts it by a launcher as several ranks, or may."""
         return {**self.as_one_by_setting, **self.launched}
 
+    @property
+    def start_unnamed(self) -> bool:
+        """Whether a script starts something by a launcher although no program is known to be started by one."""
+        scripts = (raw for script, raw in self.scripts.items() if script.endswith(COMMANDS))
+        return not self.by_launcher and any(map(launch_scripts.LAUNCHED.search, scripts))
+
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
         return [command for _, program, command in self._commands if is_named(program, path)]

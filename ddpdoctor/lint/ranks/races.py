@@ -123,4 +123,4 @@ class _Walk:
             asked, written = (mark, other) if mark.kind == "asked" else (other, mark)
             if not asked.what or written.what in (asked.what, "anything"):
                 self.found.setdefault((file_question(asked.path, asked.what), asked.site), written.site)
-        return _Near(near.events | {mark}, near.doubtful)
+        return _Near(near.events | {mark}, near.doubtful - {mark})

@@ -324,6 +324,13 @@ def test_a_load_where_no_text_says_how_anything_is_started(starts: str, severity
     assert (finding.severity.value, bool(finding.condition)) == (severity, severity == "hint")
 
 
+def test_a_load_where_a_script_starts_what_it_is_told(repository: Repository) -> None:
+    loads = LOADS.replace("args.start_from", '"last.pt"')
+    repository({"train.py": loads, "run.sh": "torchrun --nproc_per_node 8 $program\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == "warning"
+
+
 @pytest.mark.parametrize(
     ("commands", "severity"),
     [
