@@ -177,10 +177,11 @@ def depends_on_the_start(finding: Finding) -> bool:
 
 def _started_alone(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
-    proven = finding.severity is Severity.ERROR and finding.code in _IF_SEVERAL_COME
-    if proven or not depends_on_the_start(finding):
+    if not depends_on_the_start(finding):
         return None
     path, launches = _path(finding), repository.launches
+    if finding.severity is Severity.ERROR and finding.code in _IF_SEVERAL_COME:
+        return _proven_of_one(repository, path)
     # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
     # the name as well and this one is started as one
     launched = place_of(launches.launched, path) is not None
@@ -203,6 +204,17 @@ def _started_alone(repository: Repository, finding: Finding) -> Confirmation | N
     if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
         given = Severity.HINT  # where nothing tells of ranks, another sampler is made
     return Confirmation(said, given, at, condition)
+
+
+def _proven_of_one(repository: Repository, path: str) -> Confirmation | None:
+    """Of a proof about several ranks, whether what uses the file is started as one process, and nothing as several."""
+    users = repository.users_of(path)
+    places = (place_of(repository.launches.as_one, user) for user in sorted(users or ()))
+    at = next(filter(None, places), None)
+    if at is None or _never_as_several(repository, path) is None:
+        return None
+    said, condition = "scripts and texts start what uses it as one process only", "if it is started as several ranks, "
+    return Confirmation(said, Severity.WARNING, at, condition)
 
 
 def _beside_the_launched(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -1116,6 +1116,38 @@ def test_a_copy_of_a_repository_without_its_history(mark: str, tmp_path: Path, m
     assert finding.severity.value == "warning"
 
 
+LEAVES = """\
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+while True:
+    if dist.get_rank() == 0:
+        break
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"README.md": "# Letters"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 1 leave.py"}, "warning"),
+        ({"README.md": "python leave.py --fast"}, "warning"),
+        ({"README.md": "python leave.py --fast", "run.sh": "torchrun --nproc_per_node 8 leave.py"}, "error"),
+        ({"README.md": "python leave.py", "leave.py": f"import torch.multiprocessing as mp\nmp.spawn(f)\n{LEAVES}"},
+         "error"),
+        # as several ranks through another file
+        ({"README.md": "python leave.py", "a.py": "import leave",
+          "run.sh": "torchrun --nproc_per_node 8 a.py"}, "error"),
+    ],
+)  # fmt: skip
+def test_a_proof_about_a_program_of_one_process(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"leave.py": LEAVES, **files})
+    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    assert (finding.severity.value, bool(finding.condition)) == (severity, severity == "warning")
+
+
 COUNTS = """\
 import torch.distributed as dist
 
