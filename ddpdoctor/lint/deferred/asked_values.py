@@ -31,7 +31,7 @@ def _names(node: ast.expr) -> Iterator[str]:
 
 def word_of(name: str) -> re.Pattern[bytes]:
     """The name as a word of its own."""
-    return re.compile(rb"(?<![\w-])" + re.escape(name.encode()) + rb"(?![\w-])")
+    return re.compile(rb"(?<![\w-])" + re.escape(name.encode(errors="surrogatepass")) + rb"(?![\w-])")
 
 
 def mentions(program: bytes, name: str) -> bool:
@@ -46,7 +46,7 @@ def mentions(program: bytes, name: str) -> bool:
     nodes = list(walk(tree))
     above = parents(nodes)
     texts = ((node, node.value) for node in nodes if isinstance(node, ast.Constant))
-    strings = ((node, text.encode()) for node, text in texts if isinstance(text, str))
+    strings = ((node, text.encode(errors="surrogatepass")) for node, text in texts if isinstance(text, str))
     return any(word.search(text) and not _is_compared(node, above) for node, text in strings)
 
 

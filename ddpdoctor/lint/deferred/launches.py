@@ -5,6 +5,7 @@ Each answer is by program: (script or text, line) that starts it.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -125,14 +126,14 @@ class Launches:
 
     def lines_with(self, path: str) -> list[bytes]:
         """The lines of shell scripts that name a program, by whatever they start it."""
-        named = re.compile(rb"(?<![\w-])" + re.escape(posixpath.basename(path).encode()) + rb"\b")
+        named = re.compile(rb"(?<![\w-])" + re.escape(os.fsencode(posixpath.basename(path))) + rb"\b")
         scripts = (raw for script, raw in self.scripts.items() if script.endswith(COMMANDS))
         return [line for raw in scripts for line in launch_scripts.lines(raw) if named.search(line)]
 
     def give_own_gpus(self, path: str) -> bool:
         """Whether each shell script that names a program gives every process one GPU, and shows it no other."""
         scripts = [raw for script, raw in self.scripts.items() if script.endswith(COMMANDS)]
-        naming = [raw for raw in scripts if posixpath.basename(path).encode() in raw]
+        naming = [raw for raw in scripts if os.fsencode(posixpath.basename(path)) in raw]
         return bool(naming) and all(map(launch_scripts.gives_own_gpus, naming))
 
     @cached_property

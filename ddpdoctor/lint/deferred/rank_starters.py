@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,7 +67,7 @@ class RankStarters:
         users: set[str] = set()
         left = [path]
         while left:
-            name = _stem(left.pop()).encode()
+            name = os.fsencode(_stem(left.pop()))
             word = re.escape(name)
             named = re.compile(
                 rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.MULTILINE

@@ -95,7 +95,7 @@ class Repository:
     def users_of(self, path: str) -> set[str] | None:
         """The files that import a file or start it by its name, and those that use these, itself included; None if that
         cannot be told: there are too many files, or a text or a file of settings names it, too."""
-        stem = re.escape(posixpath.basename(path).removesuffix(".py").encode())
+        stem = re.escape(os.fsencode(posixpath.basename(path).removesuffix(".py")))
         named = re.compile(rb"[./]" + stem + rb"\b(?!\.py\b)|\b" + stem + rb"\.[A-Za-z_]\w*(?<!\.py)\b")
         if self.texts is None or any(map(named.search, self.configurations.files.values())):
             return None
