@@ -5,7 +5,6 @@ ranks, what is off. Pure.
 from __future__ import annotations
 
 import ast
-import os
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Set
@@ -105,4 +104,4 @@ def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:
 
 def _called(names: Set[bytes], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Those of the files that have one of the names."""
-    return {path: text for path, text in texts.items() if os.fsencode(posixpath.basename(path)) in names}
+    return {path: text for path, text in texts.items() if posixpath.basename(path).encode(errors="surrogateescape") in names}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +66,7 @@ class RankStarters:
         users: set[str] = set()
         left = [path]
         while left:
-            name = os.fsencode(_stem(left.pop()))
+            name = _stem(left.pop()).encode(errors="surrogateescape")
             word = re.escape(name)
             named = re.compile(
                 rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.MULTILINE
