@@ -104,4 +104,6 @@ def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:
 
 def _called(names: Set[bytes], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Those of the files that have one of the names."""
-    return {path: text for path, text in texts.items() if posixpath.basename(path).encode(errors="surrogateescape") in names}
+    return {
+        path: text for path, text in texts.items() if posixpath.basename(path).encode(errors="surrogateescape") in names
+    }
