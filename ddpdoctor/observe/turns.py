@@ -157,6 +157,8 @@ class _Settled:
     def merge(self, seen: Iterable[Seen], now: float, occasion: float) -> None:
         """Take in a look; the newest occasion was at `occasion`."""
         for one in seen:
+            if self._has_begun_anew(one):
+                self.ratio, self.newest, self.usual = None, {}, None
             if self.ratio is None:
                 self.looks.setdefault(one.rank, deque(maxlen=MOST_LOOKS)).append((one, now))
             else:
@@ -164,12 +166,15 @@ class _Settled:
         if self.ratio is None:
             self._learn(occasion)
 
+    def _has_begun_anew(self, seen: Seen) -> bool:
+        """Whether a loop has, of whose turns several visits each are believed: if it does so more often than is seen,
+        there may be another number of them."""
+        row = self.newest.get(seen.rank)
+        return self.ratio is not None and self.ratio.visits > 1 and row is not None and seen.begun < row.seen.begun
+
     def _merge(self, seen: Seen, ratio: Ratio, now: float, occasion: float) -> None:
         row, ahead = self.newest.get(seen.rank), ratio.ahead(seen)
-        if row is not None and seen.begun < row.seen.begun and ratio.visits > 1:
-            # begun anew; if it does so more often than that, the ratio may be another one
-            self.ratio, self.newest, self.usual = None, {}, None
-        elif row is None or (row.ahead & ahead).is_empty or not ratio.is_same_pass(row.seen, seen):
+        if row is None or (row.ahead & ahead).is_empty or not ratio.is_same_pass(row.seen, seen):
             self.newest[seen.rank] = _Row(ahead, 1, now, now, seen, ahead, occasion)
         elif seen.visits > row.seen.visits:
             fresh = row.fresh & ahead if row.occasion == occasion else ahead

@@ -258,6 +258,17 @@ def test_a_loop_of_which_nothing_is_learnt_is_left_alone() -> None:
     assert turns.TRIES < len(looks) < turns.TRIES + 6
 
 
+def test_looks_that_go_a_turn_back_without_a_visit_teach_nothing_wrong() -> None:
+    """The last turn of one pass and the first of the next, with nothing in between: the ratio fits them all."""
+    looks = [(20, 21, 5, True), (20, 20, 4, None), (45, 46, 9, None), (55, 56, 11, False), (65, 66, 13, None)]
+    looks += [(75, 75, 15, None), (95, 95, 19, False), (120, 120, 24, None), (145, 145, 29, None), (170, 170, 34, None)]
+    settled = turns._Settled()
+    for number, (least, visits, begun, comes) in enumerate(looks):
+        settled.merge([Seen(0, least, visits, begun, comes)], float(number), 0.0)
+    assert settled.ratio == turns.Ratio(1, 5)
+    assert settled.known([0]) == {0: 0}
+
+
 def test_lost_moments_end_the_comparison() -> None:
     found, _ = look(steady)
     found.forget()
