@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+#: batches of one pass over a loader: more than a job takes
+PASS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +188,13 @@ def _trained(model: Any, batch: Any) -> Job:
 
 
 def _same(batch: Any) -> Callable[[int], Iterable[Any]]:
-    """A loader in the rank's own process that gives this batch each time."""
+    """A loader in the rank's own process that gives this batch each time; one pass over it is as long as the job."""
     from torch.utils.data import DataLoader, TensorDataset
 
-    samples = TensorDataset(batch[None])
+    rows = iter(DataLoader(TensorDataset(batch[None]), sampler=[0] * PASS, batch_size=1))
 
     def batches(number: int) -> Iterable[Any]:
-        for (row,) in DataLoader(samples, sampler=[0] * number, batch_size=1):
+        for (row,) in itertools.islice(rows, number):
             yield row[0]
 
     return batches

@@ -32,10 +32,10 @@ from benchmarks.hooks_away import Watch
 from benchmarks.measured import ROOT
 from benchmarks.overhead_jobs import KINDS, Job, Kind
 
-#: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair; a single step if that is
-#: longer
-BLOCK = 0.1
-RANKS, PAIRS = 2, 50
+#: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair, but not so short that the
+#: supervisor, which does in each what has become due while it was stopped, does more than its share in it
+BLOCK = 1.0
+RANKS, PAIRS = 2, 25
 #: steps in which the time inside of hooks is measured
 INSIDE = 41
 #: milliseconds of processor time of a step below which its own noise does not hide what the hooks take of it

@@ -62,12 +62,15 @@ class Announcements:
         self._standing = None
         self._next = 0.0
 
+    def due(self) -> bool:
+        """Whether it is time for a new version of the metrics."""
+        return self._metrics is not None and time.monotonic() >= self._next
+
     def update(self, seen: Seen | None, *, stalled: bool, status: int | None = None) -> None:
-        """Write the metrics if it is time to; `status` ends the job."""
-        now = time.monotonic()
-        if self._metrics is None or (now < self._next and status is None):
+        """Write the metrics; `status` ends the job."""
+        if self._metrics is None:
             return
-        self._next = now + _EVERY
+        self._next = time.monotonic() + _EVERY
         ranks, steps = (seen.ranks, seen.steps) if seen else (0, 0)
         state = metrics.JobState(
             time.time(), status is None, ranks, steps, stalled, self._incidents, self._standing, status

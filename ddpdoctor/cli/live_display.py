@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TextIO
 
@@ -47,10 +47,12 @@ class LiveDisplay:
         self.close()
         signal.signal(signal.SIGWINCH, self._previous)
 
-    def tick(self, seen: Seen | None) -> None:
-        """Show what is known now; nothing of a job that is not watched any more."""
+    def tick(self, look: Callable[[], Seen | None] | None) -> None:
+        """Show what `look` gives now; nothing of a job that is not watched any more. Nobody looks for a display that is
+        not shown."""
         if self._strip is None:
             return
+        seen = look() if look is not None else None
         if seen is None:
             self._strip.close()
             return

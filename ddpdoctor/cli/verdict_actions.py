@@ -37,8 +37,8 @@ from ddpdoctor.report.wording import waited_in_words
 
 #: evidence folders that are kept in the state directory
 KEPT = 20
-#: seconds between ticks; a launcher waits two seconds for us after a failure
-TICK = 0.25
+#: seconds between ticks, and as long as nothing has to be done soon; a launcher waits two for us after a failure
+TICK, CALM_TICK = 0.25, 0.5
 
 
 class VerdictActions:
@@ -92,7 +92,8 @@ class VerdictActions:
                 self._look_before_the_end(self._watcher)
             self._watcher.tick(time.monotonic())
             self._job.stands_still = self._watcher.stands_still(time.monotonic())
-            self._announcements.update(self._watcher.seen(), stalled=self._job.stands_still)
+            if self._announcements.due():
+                self._announcements.update(self._watcher.seen(), stalled=self._job.stands_still)
         except Exception as error:  # noqa: BLE001 - boundary: our own failure must not touch the job
             self._watcher.leave()
             self._watcher = None
@@ -118,7 +119,9 @@ class VerdictActions:
     @property
     def pause(self) -> float:
         """Seconds until the next tick is due."""
-        return MEETING_STEP if self._watcher is not None and self._watcher.meets else TICK
+        if self._watcher is not None and self._watcher.meets:
+            return MEETING_STEP
+        return CALM_TICK if self._watcher is not None and self._watcher.calm else TICK
 
     def finish(self, status: int) -> int:
         """Report how the job ended, and return the exit status of `watch`."""

@@ -189,7 +189,7 @@ def run(args: argparse.Namespace) -> int:
                 if follower is not None:
                     follower.tick()
                 prelint.tick()
-                display.tick(follower.seen() if follower is not None else None)
+                display.tick(follower.seen if follower is not None else None)
                 job.sleep(follower.pause if follower is not None else _TICK)
             display.close()
             status = job.poll() or 0

@@ -8,11 +8,14 @@ from ddpdoctor.model import json_text
 from ddpdoctor.model.codec import DecodeError, decode
 from ddpdoctor.model.processes import Exit
 
+#: the file's name in the folder of the run
+EXITS = "exits"
+
 
 def read_exits(run: Path) -> tuple[Exit, ...]:
     """All exits recorded so far, in order; an incomplete last line is left for the next call."""
     try:
-        lines = (run / "exits").read_bytes().splitlines()
+        lines = (run / EXITS).read_bytes().splitlines()
     except OSError:
         return ()
     found: list[Exit] = []

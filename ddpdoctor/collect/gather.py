@@ -9,14 +9,11 @@ from pathlib import Path
 
 from ddpdoctor.collect import faulthandler, flight_recorder, missing_page, noted_stacks, procfs, pyspy
 from ddpdoctor.collect.capture import Gone, Part, PartKind, Sample
-from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.collect.holders import Holders
 from ddpdoctor.collect.page import PENDING_BYTES, decode_lock_files, read_file
 from ddpdoctor.model.evidence import Gap, Source
 from ddpdoctor.model.ranks import Role, Worker
 from ddpdoctor.model.stacks import StackSource
-
-__all__ = ["EVERYTHING", "read_exits", "take_sample"]
 
 EVERYTHING = frozenset(PartKind)
 

@@ -28,6 +28,8 @@ MOST_DESCRIPTORS = 128
 _TICKS = os.sysconf("SC_CLK_TCK")
 #: states of a process that has ended; proc(5)
 _ENDED = ("Z", "X", "x")
+#: bytes that hold the fields up to `state`, and more
+_STAT = 512
 #: index of `exit_code`, field 52, from `state` on
 _EXIT_CODE = 49
 
@@ -71,8 +73,11 @@ def parse(data: bytes) -> ProcessState:
 def state(pid: int, proc: Path = Path("/proc")) -> str:
     """The state letter of proc(5), "" if the process does not exist."""
     try:
-        return _fields(proc / str(pid) / "stat")[0]
-    except (OSError, IndexError):
+        # no Path and no text: every rank is asked each second
+        with open(f"{proc}/{pid}/stat", "rb", buffering=0) as file:
+            fields = file.read(_STAT).rpartition(b")")[2].split(None, 1)
+        return fields[0].decode("ascii", "replace") if fields else ""
+    except OSError:
         return ""
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from ddpdoctor.collect.folder_changes import FolderChanges
 from ddpdoctor.collect.page import IDENTITY_BYTES, Identity, decode_identity
 from ddpdoctor.model.ranks import Rank, Role, Worker
 
@@ -53,10 +54,11 @@ class Discovery:
         self._facts: dict[tuple[int, int], tuple[dict[str, str], tuple[str, ...], bool]] = {}
         self._identities: dict[str, tuple[int, Identity]] = {}
         self._names: frozenset[str] = frozenset()
+        self._changes = FolderChanges(run) if run is not None else None
 
     def changed(self) -> bool:
-        """Whether there are new pages since the last `find`; lists one small folder."""
-        return self._page_names() != self._names
+        """Whether there are new pages since the last `find`; lists one small folder, if it has changed."""
+        return self._changes is not None and self._changes.any() and self._page_names() != self._names
 
     def find(self, *root_pids: int) -> tuple[Worker, ...]:
         """The process trees of `root_pids`, and every rank that has a page, alive or not.

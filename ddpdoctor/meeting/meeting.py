@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddpdoctor.collect.folder_changes import FolderChanges
 from ddpdoctor.meeting.board import Board
 from ddpdoctor.meeting.episode import Conclude
 from ddpdoctor.meeting.folder import FolderBoard
@@ -48,6 +49,9 @@ class Meeting:
         self._delegate = delegate
         self._shared = shared
         self._note: Note | None = None
+        #: the note that was read last, which stands as long as the folder is as it was
+        self._read: Note | None = None
+        self._changes = FolderChanges(run)
         self._session: Session | None = None
         #: what the others will be asked for as soon as there is a session
         self._wanted: Why | None = None
@@ -111,6 +115,11 @@ class Meeting:
 
     def _newest(self) -> Note | None:
         """The note of the newest attempt."""
+        if self._changes.any():
+            self._read = self._read_newest()
+        return self._read
+
+    def _read_newest(self) -> Note | None:
         found: list[tuple[float, Path]] = []
         with contextlib.suppress(OSError), os.scandir(self._run) as files:
             for file in files:

@@ -49,6 +49,8 @@ class Early:
         self._inspector = inspector
         self._pages = LivePages(inspector.run)
         self._history = History(self._pages)
+        #: events on the page that had most of them at the last reading
+        self.most_rows = 0
         self._turn_looks = TurnLooks(inspector, self._history)
         #: the warning that was told
         self._told: Verdict | None = None
@@ -67,6 +69,7 @@ class Early:
         """Take in what is new on the pages."""
         workers = tuple(workers)
         self._history.read(workers)
+        self.most_rows = self._history.most_rows
         self._waited = None
         now = time.monotonic()
         if not self._history.arrivals.reductions.groups:

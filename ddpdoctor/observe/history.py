@@ -32,6 +32,8 @@ class History:
         self._pids: dict[int, int] = {}
         #: processes of ranks that had ended when others were started in their place
         self._ended: set[int] = set()
+        #: events on the page that had most of them at the last reading
+        self.most_rows = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -50,6 +52,7 @@ class History:
 
     def read(self, workers: Iterable[Worker]) -> None:
         """Take in what is new on every page."""
+        self.most_rows = 0
         for rank, worker in self._newest(workers).items():
             page = self._pages.of(worker)
             try:
@@ -59,6 +62,7 @@ class History:
                 continue
             if known is None:
                 continue
+            self.most_rows = max(self.most_rows, len(rows))
             translator = self._translators.get(rank)
             if translator is None:
                 translator = self._translators[rank] = Translator(self.names, page.texts, rank, known[1])

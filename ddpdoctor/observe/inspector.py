@@ -12,8 +12,9 @@ from types import MappingProxyType
 from ddpdoctor.collect import about_to_note, pyspy, source_files
 from ddpdoctor.collect.assemble import assemble
 from ddpdoctor.collect.capture import Capture, PartKind, Sample
+from ddpdoctor.collect.exits import read_exits
 from ddpdoctor.collect.frame_locals import kept
-from ddpdoctor.collect.gather import EVERYTHING, read_exits, take_sample
+from ddpdoctor.collect.gather import EVERYTHING, take_sample
 from ddpdoctor.collect.memory_kills import memory_kills
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.engine import examine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import struct
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ class PagePoller:
     def __init__(self, run: Path | None) -> None:
         self._run = run
         self._timeouts: dict[int, float] = {}
+        self._paths: dict[int, str] = {}
 
     def pulse(self, workers: tuple[Worker, ...], previous: float) -> Pulse:
         """The newest movement of any rank, `previous` if none has moved since."""
@@ -50,9 +52,15 @@ class PagePoller:
         if self._run is None or worker.role is not Role.RANK:
             return None
         known = worker.pid in self._timeouts
+        path = self._paths.get(worker.pid)
+        if path is None:
+            path = self._paths[worker.pid] = os.fspath(self._run / f"{worker.pid}.page")
         try:
-            with (self._run / f"{worker.pid}.page").open("rb", buffering=0) as file:
-                head = file.read(PEEK_BYTES if known else IDENTITY_BYTES)
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                head = os.read(file, PEEK_BYTES if known else IDENTITY_BYTES)
+            finally:
+                os.close(file)
             peek(head)
             timeout = None if known else decode_identity(head).group_timeout
         except (OSError, ValueError):

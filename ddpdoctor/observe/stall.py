@@ -95,12 +95,14 @@ class Progress:
 def advance(progress: Progress, pulse: Pulse) -> Progress:
     """Process a reading. Movement resets the attempts, and its gap is learned once there is a rhythm."""
     timeout = pulse.group_timeout or progress.group_timeout
-    progress = replace(progress, group_timeout=timeout, paged=progress.paged or pulse.pages > 0)
+    paged = progress.paged or pulse.pages > 0
     if pulse.moved <= progress.moved:
-        return progress
+        return replace(progress, group_timeout=timeout, paged=paged)
     gap = pulse.moved - progress.moved if progress.taught else 0.0
     return replace(
         progress,
+        group_timeout=timeout,
+        paged=paged,
         moved=pulse.moved,
         longest_gap=max(progress.longest_gap, gap),
         steps=max(progress.steps, pulse.steps),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ddpdoctor.collect import missing_page, noted_stacks, procfs
 from ddpdoctor.collect.capture import Sample
-from ddpdoctor.collect.gather import read_exits
+from ddpdoctor.collect.exits import EXITS, read_exits
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.launch import discovery
 from ddpdoctor.meeting.episode import UNSEEN, Conclude
@@ -34,10 +34,16 @@ from ddpdoctor.observe.pace import Pace
 from ddpdoctor.observe.page_poller import PagePoller
 from ddpdoctor.observe.stall import Decision, Progress
 from ddpdoctor.observe.stopping import grounds
+from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.worker_exits import ENDING, STANDING
 
 #: seconds between readings of the pages
 READING = 0.5
+#: seconds between those of a job that trains and has moved just now: its ranks have more use for the processor, and a
+#: deadlock is looked for no sooner than `stall.PROOF_AFTER`
+CALM, JUST_NOW = 2.0, 1.0
+#: events on a page, of one reading, up to which the page has room for those until a later one
+MOST_ROWS = layout.EVENT_ROWS // 8
 #: seconds between searches for processes: until ranks exist, while they have no pages, and afterwards, when only
 #: children and restarts can be new (a new page or an examination starts a search too)
 SEARCHING_FOR_RANKS, SEARCHING_FOR_PAGES, SEARCHING = 1.0, 3.0, 15.0
@@ -151,6 +157,8 @@ class Watcher:
         self._pace = Pace()
         self._known: dict[tuple[int, float], Worker] = {}
         self._searched = self._read = 0.0
+        #: seconds until the next reading
+        self._pause = READING
         self._last_passed_on: tuple[object, ...] = ()
         #: the last sample of the look that made the reported verdict; the next look is compared with it
         self._reported_sample: Sample | None = None
@@ -158,6 +166,8 @@ class Watcher:
         self._sought = inspector.started
         self._told_unprobed = False
         self._exits_seen = 0
+        #: the file of exits, and its size when it was last read
+        self._exits, self._exits_size = inspector.run / EXITS, 0
         self._last_sight: _LastSight | None = None
         #: ranks of the present attempt were started after this, None for the first; on the clock of Worker.started
         self._restarted_after: float | None = None
@@ -178,7 +188,7 @@ class Watcher:
         self._look_before_the_end(now)
         self._tell_failed_attempts()
         self._meet(now)
-        if now - self._read < READING:
+        if now - self._read < self._pause:
             return
         self._read = now
         if now - self._searched >= self._search_pause() or self._discovery.changed():
@@ -190,9 +200,21 @@ class Watcher:
         self._take_pulse()
         self._note_standing(now)
         self._early.read(self._workers())
+        self._pause = CALM if self._is_calm(now) else READING
         self._tell_signs(now)
         self._warn_of_a_desync(now)
         self._decide(now)
+
+    @property
+    def calm(self) -> bool:
+        """Whether nothing has to be done soon."""
+        return self._pause == CALM
+
+    def _is_calm(self, now: float) -> bool:
+        """Whether the job trains, has moved just now, and leaves room on its pages for what it does until later."""
+        progress = self._progress
+        moves = progress.taught and progress.reported is None and now - progress.moved < JUST_NOW
+        return moves and self._early.most_rows <= MOST_ROWS
 
     def _tell_unprobed(self, now: float) -> None:
         """Say once why a job seems to have no ranks, if its processes show why."""
@@ -285,6 +307,8 @@ class Watcher:
 
     def _meet(self, now: float) -> None:
         """Take the next step of a meeting, if there is one."""
+        if not self._meeting.spans:
+            return
         self._eyes.workers, self._eyes.moved = self._workers(), self._progress.moved
         self._eyes.sight = self._last_sight.sample if self._last_sight else None
         self._eyes.hosts = self._meeting.hosts()
@@ -505,6 +529,10 @@ class Watcher:
 
     def _examine_survivors(self) -> None:
         """After a rank has failed, examine the others before their launcher ends them, then let it continue."""
+        size = _size(self._exits)
+        if size == self._exits_size:
+            return
+        self._exits_size = size
         exits = read_exits(self.run)
         fresh, self._exits_seen = exits[self._exits_seen :], len(exits)
         for ended in fresh:
@@ -557,6 +585,14 @@ class Watcher:
         essence = _essence(report)
         again, self._last_passed_on = essence == self._last_passed_on, essence
         (self._callbacks.confirmed if again else self._callbacks.verdict)(self._early.with_course(verdict))
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, 0 of none."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _essence(report: Report) -> tuple[object, ...]:

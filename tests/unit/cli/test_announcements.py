@@ -56,9 +56,9 @@ def test_the_metrics_follow_the_job(told: tuple[Announcements, Path, io.StringIO
     announcements, path, stream = told
     announcements.update(SEEN, stalled=False)
     assert "ddpdoctor_steps_total 9" in path.read_text()
-    announcements.update(Seen(4, 10, group=True), stalled=False)
-    assert "ddpdoctor_steps_total 9" in path.read_text(), "not yet time"
+    assert not announcements.due(), "not yet time"
     announcements.incident(REPORTS["hang-certain"], None)
+    assert announcements.due()
     announcements.update(SEEN, stalled=True)
     assert 'code="DD203"' in path.read_text()
     announcements.update(SEEN, stalled=False, status=124)
