@@ -94,8 +94,8 @@ BENCHMARKS = (
     *(
         Benchmark(f"overhead/{kind.name}", _PROBE, functools.partial(watch_overhead.measure, kind), launches)
         for kind in overhead_jobs.KINDS.values()
-        # a limit of one percent is within the noise of three, and of twelve for what a step takes by the clock
-        for launches in ((3,) if kind.ratio is None else (30,))
+        # a limit of one percent is within the noise of three
+        for launches in ((3,) if kind.ratio is None else (9,))
     ),
 )
 

@@ -31,11 +31,14 @@ from benchmarks.figures import Figure, Unit
 from benchmarks.hooks_away import Watch
 from benchmarks.measured import ROOT
 from benchmarks.overhead_jobs import KINDS, Job, Kind
+from ddpdoctor.observe.stall import SETTLED
 
 #: seconds of a block: short, so that the machine's mood is the same in both blocks of a pair, but not so short that the
 #: supervisor, which does in each what has become due while it was stopped, does more than its share in it
 BLOCK = 1.0
-RANKS, PAIRS = 2, 25
+RANKS, PAIRS = 2, 60
+#: seconds of steps before the first pair: until then watch reads the pages more often
+SETTLE = SETTLED + 5.0
 #: steps in which the time inside of hooks is measured
 INSIDE = 41
 #: milliseconds of processor time of a step below which its own noise does not hide what the hooks take of it
@@ -121,6 +124,7 @@ def rank(kind: str) -> None:
     block = _blocks(job)
     watch.turn(on=True)
     block(10)
+    _settle(block)
     watch.look()
     try:
         # what is compiled is compiled for both, and the pace is that of neither's first steps
@@ -153,6 +157,19 @@ def _pair(watch: Watch, block: Callable[[], Spent], *, first: bool) -> tuple[Spe
         if (watch.revision() != written) != on:
             raise RuntimeError("the hooks were not as they should be")
     return took[True], took[False]
+
+
+def _settle(block: Callable[[int], Spent]) -> None:
+    """Let all ranks take steps until watch has seen enough of them."""
+    import torch
+    import torch.distributed as dist
+
+    until = time.monotonic() + SETTLE
+    left = torch.ones(1)
+    while left.item():
+        block(10)
+        left.fill_(float(time.monotonic() < until))
+        dist.broadcast(left, 0)
 
 
 def _blocks(job: Job) -> Callable[[int], Spent]:

@@ -65,6 +65,11 @@ class Early:
         #: None until somebody asks
         self._waited: Waited | None = None
 
+    @property
+    def looks(self) -> bool:
+        """Whether ranks are looked at again and again, because something has given occasion to it."""
+        return self._history.turns.wanted
+
     def read(self, workers: Iterable[Worker]) -> None:
         """Take in what is new on the pages."""
         workers = tuple(workers)

@@ -1,4 +1,4 @@
-"""Impure. The history of all ranks as it grows: read from the pages twice a second, and handed on in common numbers."""
+"""Impure. The history of all ranks as it grows: read from the pages, and handed on in common numbers."""
 
 from __future__ import annotations
 

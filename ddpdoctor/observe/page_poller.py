@@ -1,4 +1,4 @@
-"""Impure. Reads the first words of every page, which takes microseconds per rank, so it can be done twice a second."""
+"""Impure. Reads the first words of every page, which takes microseconds per rank."""
 
 from __future__ import annotations
 

@@ -29,6 +29,8 @@ UNTAUGHT = 600.0
 #: readings that show movement after which that is known, for jobs without an optimizer: they evaluate, generate, or
 #: reduce gradients by hand. Building and distributing a model moves, too, but not for so long.
 TAUGHT = 40
+#: a job that has moved for so long, and within the last second, goes on as it did
+SETTLED, JUST_NOW = 60.0, 1.0
 #: `auto` without pages: movement is known only from examinations, so one is made at this interval
 BLIND = 60.0
 
@@ -72,6 +74,8 @@ class Progress:
     steps: int = 0
     #: readings that showed movement
     moves: int = 0
+    #: since when it is known how the run moves, None as long as it is not
+    taught_since: float | None = None
     group_timeout: float | None = None
     #: attempts at a proof since the last movement, and when the last was made
     attempts: int = 0
@@ -99,6 +103,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
     if pulse.moved <= progress.moved:
         return replace(progress, group_timeout=timeout, paged=paged)
     gap = pulse.moved - progress.moved if progress.taught else 0.0
+    since = pulse.time if progress.taught and progress.taught_since is None else progress.taught_since
     return replace(
         progress,
         group_timeout=timeout,
@@ -107,6 +112,7 @@ def advance(progress: Progress, pulse: Pulse) -> Progress:
         longest_gap=max(progress.longest_gap, gap),
         steps=max(progress.steps, pulse.steps),
         moves=progress.moves + 1,
+        taught_since=since,
         attempts=0,
         stirred=pulse.time if progress.stirred is None else progress.stirred,
         stirred_by=pulse.moved if progress.stirred is None else progress.stirred_by,
@@ -143,6 +149,12 @@ def decide(progress: Progress, now: float, wanted: float | None) -> Decision:
 def stands_still(progress: Progress, now: float) -> bool:
     """Whether nothing has moved for a while, as the pages show, and nothing was reported of it."""
     return progress.paged and progress.reported is None and now - progress.moved >= STOOD
+
+
+def goes_on(progress: Progress, now: float) -> bool:
+    """Whether the job moves as it has done for a while, and nothing was reported of it."""
+    settled = progress.taught_since is not None and now - progress.taught_since >= SETTLED
+    return settled and progress.reported is None and now - progress.moved < JUST_NOW
 
 
 def proof_failed(progress: Progress, now: float) -> Progress:

@@ -319,6 +319,11 @@ class Turns:
         """How often a rank has come by a route."""
         return self._visits[rank, route]
 
+    @property
+    def wanted(self) -> bool:
+        """Whether an occasion asks for looks soon."""
+        return self._wanted > 0
+
     def is_due(self, route: int, now: float, ranks: int) -> bool:
         """Whether to look at so many ranks now, for this route."""
         settled = self._settled[route]

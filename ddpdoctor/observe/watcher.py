@@ -39,9 +39,9 @@ from ddpdoctor.probe.worker_exits import ENDING, STANDING
 
 #: seconds between readings of the pages
 READING = 0.5
-#: seconds between those of a job that trains and has moved just now: its ranks have more use for the processor, and a
+#: seconds between those of a job that goes on as it did before: its ranks have more use for the processor, and a
 #: deadlock is looked for no sooner than `stall.PROOF_AFTER`
-CALM, JUST_NOW = 2.0, 1.0
+CALM = 2.0
 #: events on a page, of one reading, up to which the page has room for those until a later one
 MOST_ROWS = layout.EVENT_ROWS // 8
 #: seconds between searches for processes: until ranks exist, while they have no pages, and afterwards, when only
@@ -211,10 +211,9 @@ class Watcher:
         return self._pause == CALM
 
     def _is_calm(self, now: float) -> bool:
-        """Whether the job trains, has moved just now, and leaves room on its pages for what it does until later."""
-        progress = self._progress
-        moves = progress.taught and progress.reported is None and now - progress.moved < JUST_NOW
-        return moves and self._early.most_rows <= MOST_ROWS
+        """Whether the job goes on as it did, and leaves room on its pages for what it does until later."""
+        early = self._early
+        return stall.goes_on(self._progress, now) and early.most_rows <= MOST_ROWS and not early.looks
 
     def _tell_unprobed(self, now: float) -> None:
         """Say once why a job seems to have no ranks, if its processes show why."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ddpdoctor.observe import stall
 from ddpdoctor.observe.stall import Decision, Progress, Pulse
+from ddpdoctor.observe.watcher import CALM, READING
 
 
 def fresh(**changes: object) -> Progress:
@@ -172,3 +173,26 @@ def test_a_job_that_moves_often_enough_is_never_a_stall(gaps: list[float], wante
 def test_an_older_reading_changes_nothing(moved: float, older: float) -> None:
     progress = moving([max(moved, older) + 1.0])
     assert stall.advance(progress, Pulse(0.0, min(moved, older), 1, pages=1)).moved == progress.moved
+
+
+def test_a_job_goes_on_as_it_did_after_a_minute_of_training_until_it_stands_or_is_reported() -> None:
+    progress = moving([float(time) for time in range(1, 60)])
+    assert not stall.goes_on(progress, 59.5), "it trains for less than a minute"
+    progress = stall.advance(progress, Pulse(63.0, 63.0, 1, pages=1))
+    assert stall.goes_on(progress, 63.5)
+    assert not stall.goes_on(progress, 64.5), "it has not moved just now"
+    assert not stall.goes_on(stall.reported(progress, 63.2), 63.5)
+    assert not stall.goes_on(fresh(started=0.0, moved=63.0), 63.5), "nothing is known of how it moves"
+
+
+@given(last=st.floats(100.0, 105.0))
+def test_the_pause_between_readings_of_a_job_that_goes_on_does_not_delay_a_proof(last: float) -> None:
+    progress, now, pause = fresh(), 0.0, READING
+    while now < 200.0:
+        moved = min(now, last)
+        progress = stall.advance(progress, Pulse(now, moved, 1, pages=1))
+        if stall.decide(progress, now, None) is Decision.PROVE:
+            break
+        pause = CALM if stall.goes_on(progress, now) else READING
+        now += pause
+    assert stall.PROOF_AFTER <= now - last <= stall.PROOF_AFTER + READING
