@@ -108,8 +108,8 @@ SECTIONS = (
     Section(
         "A step under `watch`",
         "The length of a step with watch, as a multiple of that without it: blocks of steps in turns, in the same two "
-        "gloo processes, with the hooks and the supervisor and without; since 28 November 2026 blocks of a second, of one "
-        "pass over the loader, after a minute of training. Processor time is that of the rank with all "
+        "gloo processes, with the hooks and the supervisor and without; since 28 November 2026 blocks of a second, of "
+        "one pass over the loader, after a minute of training. Processor time is that of the rank with all "
         "its threads. Hooks: microseconds of processor time that a step takes the rank's main thread more. A model "
         "empties the caches between two hooks, so that they take several times what they take alone (below), for which "
         "there is no limit but that of the step itself (`python -m benchmarks.watch_overhead`).",
