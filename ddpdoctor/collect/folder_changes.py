@@ -26,3 +26,7 @@ class FolderChanges:
             return True
         before, self._seen = self._seen, changed if time.time_ns() - changed > _HIDES else -1
         return changed != before
+
+    def forget(self) -> None:
+        """The next answer is true: what a change made necessary could not be done."""
+        self._seen = -1

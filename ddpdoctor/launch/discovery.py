@@ -103,6 +103,8 @@ class Discovery:
             with os.scandir(self._run) as entries:
                 return frozenset(entry.name for entry in entries if entry.name.endswith(".page"))
         except OSError:
+            if self._changes is not None:
+                self._changes.forget()
             return frozenset()
 
     def _read_pages(self) -> Iterator[Identity]:

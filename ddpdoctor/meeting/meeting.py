@@ -7,7 +7,6 @@ often; what the watcher sees of its own ranks is all it has meanwhile, and it sa
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,18 +115,21 @@ class Meeting:
     def _newest(self) -> Note | None:
         """The note of the newest attempt."""
         if self._changes.any():
-            self._read = self._read_newest()
+            try:
+                self._read = self._read_newest()
+            except (OSError, ValueError):
+                self._read = None
+                self._changes.forget()
         return self._read
 
     def _read_newest(self) -> Note | None:
+        """Raises OSError and ValueError."""
         found: list[tuple[float, Path]] = []
-        with contextlib.suppress(OSError), os.scandir(self._run) as files:
+        with os.scandir(self._run) as files:
             for file in files:
                 if file.name.startswith(NOTE) and file.name.count(".") == NOTE.count(".") + 1:
                     found.append((file.stat().st_mtime, Path(file.path)))
-        with contextlib.suppress(OSError, ValueError):
-            return _read(max(found)[1]) if found else None
-        return None
+        return _read(max(found)[1]) if found else None
 
     def _open(self, now: float, ranks: RankSet) -> None:
         note = self._note

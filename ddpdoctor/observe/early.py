@@ -49,8 +49,6 @@ class Early:
         self._inspector = inspector
         self._pages = LivePages(inspector.run)
         self._history = History(self._pages)
-        #: events on the page that had most of them at the last reading
-        self.most_rows = 0
         self._turn_looks = TurnLooks(inspector, self._history)
         #: the warning that was told
         self._told: Verdict | None = None
@@ -66,6 +64,11 @@ class Early:
         self._waited: Waited | None = None
 
     @property
+    def most_rows(self) -> int:
+        """Events on the page that had most of them at the last reading."""
+        return self._history.most_rows
+
+    @property
     def looks(self) -> bool:
         """Whether ranks are looked at again and again, because something has given occasion to it."""
         return self._history.turns.wanted
@@ -74,7 +77,6 @@ class Early:
         """Take in what is new on the pages."""
         workers = tuple(workers)
         self._history.read(workers)
-        self.most_rows = self._history.most_rows
         self._waited = None
         now = time.monotonic()
         if not self._history.arrivals.reductions.groups:

@@ -52,3 +52,11 @@ def test_a_folder_that_cannot_be_read_may_have_changed(tmp_path: Path) -> None:
     changes = FolderChanges(tmp_path / "none")
     assert changes.any()
     assert changes.any()
+
+
+def test_a_change_that_could_not_be_followed_is_told_again(tmp_path: Path) -> None:
+    long_ago(tmp_path)
+    changes = FolderChanges(tmp_path)
+    assert changes.any()
+    changes.forget()
+    assert [changes.any() for _ in range(2)] == [True, False]

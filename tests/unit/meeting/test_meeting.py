@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -65,6 +66,17 @@ def test_what_is_wanted_before_there_is_a_session_is_asked_when_it_opens(run: Pa
         time.sleep(0.01)
     assert any((tmp_path / "shared").rglob("*open*"))
     meeting.close()
+
+
+def test_a_note_that_could_not_be_read_is_read_again_though_the_folder_is_as_it_was(run: Path) -> None:
+    path = run / f"{NOTE}0.2"
+    path.write_text("{")
+    os.utime(run, (1e9, 1e9))
+    meeting = Meeting(run, Nobody())
+    assert not meeting.spans
+    note(run)
+    assert run.stat().st_mtime == 1e9, "nothing was made or renamed"
+    assert meeting.spans
 
 
 def test_ranks_that_are_seen_later_are_told_to_the_others(tmp_path: Path) -> None:
