@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ddpdoctor.lint.interpreter import patterns
 from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -14,7 +15,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, symbol, unknown
+from ddpdoctor.lint.values.values import Atom, Symbol, Value, const, symbol, unknown
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -186,11 +187,7 @@ def _cases(machine: Machine, frame: Frame, subject: Value, cases: list[Any], ind
     if index >= len(cases):
         return
     case = cases[index]
-    test = unknown("case", id(case))
-    if isinstance(case.pattern, ast.MatchValue):
-        test = binary("Eq", subject, machine.evaluate(frame, case.pattern.value))
-    elif isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None:
-        test = Value((True,), Taint.UNIFORM)
+    test = patterns.chosen(machine, frame, subject, case)
     machine.observe(frame, case.pattern, test)
     _branch(
         machine, frame, _Condition(test, case.body[0], "case"),

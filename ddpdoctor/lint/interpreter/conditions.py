@@ -24,14 +24,15 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
     result: Value | None = None
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = machine.evaluate(frame, operand)
-        part = _one_comparison(type(op).__name__, left, right)
+        part = compared(type(op).__name__, left, right)
         result = part if result is None else both(result, part, conjunction=True)
         left = right
     assert result is not None
     return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
 
 
-def _one_comparison(name: str, left: Value, right: Value) -> Value:
+def compared(name: str, left: Value, right: Value) -> Value:
+    """One comparison, by the name of its operator's class in `ast`."""
     known: Value | bool | None
     if name in ("In", "NotIn"):
         right = as_constant(right)

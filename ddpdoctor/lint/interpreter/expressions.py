@@ -15,7 +15,7 @@ from ddpdoctor.lint.interpreter.names import lookup
 from ddpdoctor.lint.interpreter.trace import BlockExit
 from ddpdoctor.lint.values.abstract_objects import Function, Made
 from ddpdoctor.lint.values.iteration import iterated_of
-from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag, Tags, union
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.truths import negate
 from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
@@ -97,7 +97,8 @@ def _joined(machine: Machine, frame: Frame, node: Any) -> Value:
     if not parts:
         return const("".join(str(v.value) for v in node.values if isinstance(v, ast.Constant)))
     text = "".join(_pattern(v) for v in node.values)
-    return lift(f"format {text}", lambda *a: text.format(*a), parts).with_tags(_text_tags(parts))
+    filled = Tag.FILLED if any(isinstance(v, ast.Constant) for v in node.values) else NO_TAGS
+    return lift(f"format {text}", lambda *a: text.format(*a), parts).with_tags(_text_tags(parts) | filled)
 
 
 def _pattern(node: ast.expr) -> str:

@@ -94,7 +94,7 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     pure = path.startswith(vocabulary.PURE_PREFIXES) and path not in _KINDS
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _TEXTS:
-        kept |= tags & (ANY_RANK | MADE_UP)
+        kept |= tags & (ANY_RANK | MADE_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
     if path in _SUMMARIES and tags & Tag.COLLECTED:
         return Taint.RANK_LOCAL, kept | Tag.BATCH
     if pure and any(v.taint is Taint.RANK_LOCAL for v in values):

@@ -82,6 +82,8 @@ def merge_stores(
 def choose(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """One value out of two, given which ranks can hold which."""
     value = _chosen(by, a, b, masks, key)
+    if value.tags & Tag.FILLED and not a.tags & b.tags & Tag.FILLED:
+        value = value.with_tags(value.tags & ~Tag.FILLED)
     if value.taint is not Taint.RANK_LOCAL or by.local:
         return value
     none = any(v.known and v.constant is None for v in (a, b))

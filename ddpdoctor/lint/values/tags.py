@@ -102,6 +102,8 @@ class Tag:
     STORED_BY_SOME: Final = 1 << 41
     #: certainly not None: passed by the caller, not a default, or given by a method of data
     GIVEN: Final = 1 << 34
+    #: a text that is not empty, whatever is put into it
+    FILLED: Final = 1 << 42
     #: returned by a function that runs collectives, so all ranks may have agreed on it
     AGREED: Final = 1 << 35
     #: an answer to the question whether a model is sharded

@@ -13,8 +13,10 @@ def is_true(obj: object) -> bool:
 
 
 def surely_true(value: Value) -> bool:
-    """Whether it is certainly an object, so neither None nor false."""
-    return value.object is not None and not value.tags & Tag.MAYBE and is_true(value.object)
+    """Whether it is certainly an object, or a text with something in it, so neither None nor false."""
+    if value.tags & Tag.MAYBE:
+        return False
+    return bool(value.tags & Tag.FILLED) or (value.object is not None and is_true(value.object))
 
 
 def truth(value: Value) -> tuple[Atom, ...]:

@@ -83,6 +83,61 @@ def main():
     assert outline(trace(text)) == "if(case){barrier|if(case){all_reduce|broadcast}}"
 
 
+def test_only_the_case_of_an_enumeration_s_member_is_run() -> None:
+    text = """
+from enum import Enum
+
+class Unit(Enum):
+    STEP = 1
+    SECOND = 2
+    HOUR = 3
+
+def due(unit, step):
+    match unit:
+        case Unit.STEP:
+            return step
+        case Unit.SECOND | Unit.HOUR:
+            dist.barrier()
+    return None
+
+def main():
+    due(Unit.STEP, 1)
+    due(Unit.HOUR, 1)
+"""
+    assert outline(trace(text)) == "due{barrier return}"
+
+
+def test_a_case_without_its_guard_is_not_taken() -> None:
+    text = """
+def main(option):
+    match dist.get_rank():
+        case rank if rank > 0:
+            show(rank)
+        case _:
+            show(option)
+"""
+    assert masks(text) == [EVERY_RANK & ~RANK_ZERO, RANK_ZERO]
+    assert shown(text)[0].atoms == (0, 1, 2, 3)
+
+
+def test_a_text_with_something_in_it_is_true_whatever_else_is_put_into_it() -> None:
+    text = """
+import os
+import time
+
+def main(option):
+    name, shorter = f"run-{time.time()}", f"{option}"
+    folder = os.path.join(option, name) if option else None
+    if name:
+        dist.barrier()
+    if folder:
+        dist.all_reduce(0)
+    if shorter:
+        dist.broadcast(0, 0)
+"""
+    assert outline(trace(text)) == "barrier if(folder){all_reduce|} if(shorter){broadcast|}"
+
+
 def test_an_exception_is_an_alternative_that_is_never_assumed() -> None:
     text = """
 def main(read):
