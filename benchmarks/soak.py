@@ -40,6 +40,8 @@ BETWEEN, WARMING = 5.0, 600.0
 ENOUGH = 24
 #: growth in an hour that is allowed: MB, descriptors, threads, MB of the run folder, its files
 LIMITS: Mapping[str, float] = {"MB": 4.0, "descriptors": 1.0, "threads": 1.0, "folder MB": 1.0, "files": 6.0}
+#: how a line begins that tells of an early sign: a hint, and in this job a false one
+SIGN = "ddpdoctor: early sign"
 #: two-sided, normal: there are hundreds of readings
 DEVIATIONS = 1.96
 
@@ -153,6 +155,7 @@ def soak(minutes: float, seed: int, folder: Path, tell: Callable[[str], None]) -
     if done.status:
         yield f"exit status {done.status}"
     yield from _alarms(done.reports)
+    yield from (f"told: {line[:200]}" for line in done.stderr.splitlines() if line.startswith(SIGN))
     yield from _left()
 
 

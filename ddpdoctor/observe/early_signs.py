@@ -50,6 +50,28 @@ class Reading:
     joins: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Some ranks are in the loop once more than others, as it was first seen."""
+
+    time: float
+    #: the most collectives of any rank
+    collectives: int
+    #: the loader of each rank that is behind
+    behind: Mapping[int, LoaderCount]
+
+    def is_of(self, behind: Mapping[int, LoaderCount]) -> bool:
+        """Whether the same ranks are behind, in the same round of their loop: where rounds are short, ranks that meet
+        only now and then are a round apart at one reading after the other, and have gone round in between."""
+        return behind.keys() == self.behind.keys() and all(
+            (one.made, one.stops) == (self.behind[rank].made, self.behind[rank].stops) for rank, one in behind.items()
+        )
+
+    def go_on(self, behind: Mapping[int, LoaderCount]) -> bool:
+        """Whether each has had batches since: who has none may have come to the end of its loop."""
+        return all(one.delivered > self.behind[rank].delivered for rank, one in behind.items())
+
+
 @dataclass(slots=True)
 class EarlySigns:
     """Compares readings of all ranks; each loader is told once for each kind of sign."""
@@ -57,9 +79,8 @@ class EarlySigns:
     _lengths: set[Site] = field(default_factory=set)
     _left: set[Site] = field(default_factory=set)
     _ended: set[Site] = field(default_factory=set)
-    #: loader -> when it was first seen that a rank had begun it once more than others, and the most collectives of any
-    #: rank then
-    _since: dict[Site, tuple[float, int]] = field(default_factory=dict)
+    #: loader -> how ranks are apart in it
+    _apart: dict[Site, _Apart] = field(default_factory=dict)
 
     def take(self, reading: Reading) -> list[EarlySign]:
         """Signs that are new with this reading."""
@@ -86,32 +107,45 @@ class EarlySigns:
         meet in it are apart."""
         site, ranks = reading.site, reading.ranks
         fewest = min(count.made for count in counts.values())
-        on = RankSet.of(rank for rank, count in counts.items() if count.made == fewest)
-        anew = RankSet.of(ranks) - on
-        if not anew:
-            self._since.pop(site, None)
+        behind = {rank: count for rank, count in counts.items() if count.made == fewest}
+        if len(behind) == len(ranks):
+            self._apart.pop(site, None)
             return None
-        most = max(standing.collectives for standing in ranks.values())
-        since, begun = self._since.setdefault(site, (reading.now, most))
-        if min(ranks[rank].collectives for rank in on) < begun + SINCE:
+        apart = self._apart.get(site)
+        if apart is None or not apart.is_of(behind):
+            most = max(standing.collectives for standing in ranks.values())
+            self._apart[site] = _Apart(reading.now, most, behind)
             return None
-        open_ones = max(counts[rank].made - counts[rank].stops for rank in on)
-        ended = any(counts[rank].made - counts[rank].stops <= open_ones for rank in anew)
+        if min(ranks[rank].collectives for rank in behind) < apart.collectives + SINCE or not apart.go_on(behind):
+            return None
+        ended = _has_ended(counts, behind)
         if ended and reading.goes_round:
-            self._since.pop(site, None)
+            self._apart.pop(site, None)
             return None
-        left = "came to the end of" if ended else "left"
-        early = "" if ended else " before its end"
-        return EarlySign(
-            (UNEVEN_INPUTS if ended else LOCAL_STOP_DECISION).code,
-            anew if len(anew) < len(on) else on if len(on) < len(anew) else RankSet(),
-            site,
-            since,
-            reading.now,
-            f"{wording.ranks(anew)} {left} the loop over the loader at {wording.place(site)}{early} and began it "
-            f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it",
-            "all ranks take equally many steps",
-        )
+        return _of_rounds(reading, RankSet.of(behind), apart.time, ended=ended)
+
+
+def _has_ended(counts: Mapping[int, LoaderCount], behind: Mapping[int, LoaderCount]) -> bool:
+    """Whether a rank that has begun anew had come to the end of the loop."""
+    open_ones = max(one.made - one.stops for one in behind.values())
+    return any(one.made - one.stops <= open_ones for rank, one in counts.items() if rank not in behind)
+
+
+def _of_rounds(reading: Reading, on: RankSet, since: float, *, ended: bool) -> EarlySign:
+    """The sign that the ranks `on` are behind by a round; `ended`: the others came to the end of theirs."""
+    anew = RankSet.of(reading.ranks) - on
+    left = "came to the end of" if ended else "left"
+    early = "" if ended else " before its end"
+    return EarlySign(
+        (UNEVEN_INPUTS if ended else LOCAL_STOP_DECISION).code,
+        anew if len(anew) < len(on) else on if len(on) < len(anew) else RankSet(),
+        reading.site,
+        since,
+        reading.now,
+        f"{wording.ranks(anew)} {left} the loop over the loader at {wording.place(reading.site)}{early} and began it "
+        f"anew, and {wording.ranks(on)} {wording.verb(on, 'goes', 'go')} on with it",
+        "all ranks take equally many steps",
+    )
 
 
 def _of(standing: Standing, site: Site) -> LoaderCount | None:

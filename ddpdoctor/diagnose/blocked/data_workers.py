@@ -21,7 +21,7 @@ from ddpdoctor.model.torch_internals import Meaning
 
 @dataclass(frozen=True, slots=True)
 class WorkerInDataset:
-    """A data worker that is in the dataset's code."""
+    """A data worker that is in the dataset's code, or on its way there."""
 
     pid: int
     #: the user's line, or that of a library if the dataset is a library's
@@ -31,6 +31,8 @@ class WorkerInDataset:
     #: whether it sleeps in a lock that a fork may have copied
     in_lock: bool
     blocked: BlockedSyscall
+    #: whether it has not come out of the fork that made it
+    in_fork: bool = False
 
     def site_text(self) -> str:
         return f"{PurePath(self.site.file).name}:{self.site.line}"
@@ -70,7 +72,7 @@ def _workers(facts: Facts, rank: Rank, *, moving: bool) -> tuple[WorkerInDataset
     if main is None or not frames.are_in(main.frames, Meaning.LOADS):
         return ()
     children = (child for child in seen.children if _moves(child) is moving)
-    return tuple(worker for child in children if (worker := _in_dataset(child, facts)))
+    return tuple(worker for child in children if (worker := _in_dataset(child, facts) or _in_fork(child, facts)))
 
 
 def _moves(child: Child) -> bool:
@@ -98,6 +100,30 @@ def _in_dataset(child: Child, facts: Facts) -> WorkerInDataset | None:
     shared = lock_statements.is_shared(facts.program, lock_statements.lock_taken(facts.program, own[0]))
     blocked = blocked_syscall_of_child(child, own[0], tuple(itertools.takewhile(lambda frame: frame != own[0], inside)))
     return WorkerInDataset(child.worker.pid, own[0], wchan, locks and not shared, blocked)
+
+
+def _in_fork(child: Child, facts: Facts) -> WorkerInDataset | None:
+    """A process that waits for a lock before it runs what it was made for: its innermost call but for what runs at each
+    fork is the one that forks."""
+    thread = _main(child)
+    frames_of = thread.frames if thread is not None else ()
+    inside = tuple(itertools.takewhile(lambda frame: not _forks(frame), frames_of))
+    if thread is None or len(inside) == len(frames_of) or any(map(_begins, inside)):
+        return None
+    wchan = _wchan(child, thread)
+    site = next((frame for frame in frames_of if not facts.is_library(frame.file)), None)
+    if site is None or not wchan.startswith("futex"):
+        return None
+    return WorkerInDataset(child.worker.pid, site, wchan, True, blocked_syscall_of_child(child, site, ()), in_fork=True)
+
+
+def _forks(frame: Site) -> bool:
+    return frame.file.endswith("/multiprocessing/popen_fork.py") and frame.plain_function == "_launch"
+
+
+def _begins(frame: Site) -> bool:
+    """Whether the process runs what it was made for: the fork has returned in it."""
+    return frame.file.endswith("/multiprocessing/process.py")
 
 
 def _is_notified(frame: Site) -> bool:

@@ -2,12 +2,14 @@
 
 ## What
 A DataLoader worker waits for a lock that was held when the worker was forked. The thread that held it does not exist in
-the worker.
+the worker. The worker may not even come out of its fork: the interpreter and what is registered to run at a fork take
+locks before anything of the worker's own runs.
 
 ## Why it hangs
 A fork copies locks in their current state, but only the forking thread. A lock held by another thread (in a logger, a
 cache, a native library) stays locked in the child for ever. The rank waits for the worker, and the other ranks wait for
-the rank.
+the rank. In CPython 3.11 the interpreter's list of threads has such a lock, which a thread of gloo takes when it frees
+a tensor that Python knows: a loader that forks right after a collective on a busy machine can lose a worker so.
 
 ## Example
     lock = threading.Lock()                          # a background thread of the rank takes it now and then
@@ -55,7 +57,7 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[WorkerInDataset]) -
         waiting,
         confidence=Confidence.LIKELY,
         culprits=culprit,
-        summary=f"rank {rank} waits for its data worker {first.pid}, which waits for a lock at {first.site_text()}",
+        summary=f"rank {rank} waits for its data worker {first.pid}, which {_waits(first)}",
         why=(
             f"Worker {first.pid} sleeps in {_lock(facts, first)} that is never released: "
             f"{_owner(facts, rank, first)}, and that thread does not exist in the "
@@ -72,6 +74,12 @@ def _diagnosis(facts: Facts, culprit: RankSet, workers: list[WorkerInDataset]) -
         ),
         evidence=tuple(f"worker {w.pid} of rank {rank}: {w.site_text()}, asleep in {w.wchan}" for w in workers),
     )
+
+
+def _waits(worker: WorkerInDataset) -> str:
+    if worker.in_fork:
+        return f"has not come out of its fork: it waits for a lock at {worker.site_text()}"
+    return f"waits for a lock at {worker.site_text()}"
 
 
 def _lock(facts: Facts, worker: WorkerInDataset) -> str:

@@ -31,7 +31,12 @@ def _with(seen: RankEvidence, workers: tuple[Child, ...]) -> RankEvidence:
 
 
 def worker(*frames: Site, wchan: str, motion: Motion = STILL) -> Child:
+    return forked(*frames, WORKER, wchan=wchan, motion=motion)
+
+
+def forked(*frames: Site, wchan: str, motion: Motion = STILL) -> Child:
+    """A child of which these are all frames."""
     pid = 7001
-    thread = Thread(pid, "MainThread", (*frames, WORKER))
+    thread = Thread(pid, "MainThread", frames)
     state = ProcessState(NOW, "S", 1.0, 0, (ThreadState(pid, "python", "S", wchan, 1.0),))
     return Child(Worker(pid, 1.0, Role.CHILD), state, Stacks(StackSource.PYSPY, (thread,)), motion)

@@ -26,8 +26,9 @@ def told_of(*every: dict[int, tuple[LoaderCount, int]], goes_round: bool = True)
 
 
 def ranks_with(odd: LoaderCount, *, at: int = 20, ranks: int = 3, ahead: int = 0) -> dict[int, tuple[LoaderCount, int]]:
-    """Rank 1 stands so, `ahead` of the others, which have made `at` collectives."""
-    return {rank: (odd, at + ahead) if rank == 1 else (USUAL, at) for rank in range(ranks)}
+    """Rank 1 stands so, `ahead` of the others, which have made `at` collectives, each in a batch of its own."""
+    usual = replace(USUAL, delivered=at)
+    return {rank: (odd, at + ahead) if rank == 1 else (usual, at) for rank in range(ranks)}
 
 
 @pytest.mark.parametrize(("ranks", "culprits"), [(2, ()), (3, (1,)), (8, (1,))])
@@ -63,7 +64,7 @@ def test_a_rank_that_began_anew_while_the_others_went_on_is_told() -> None:
 def test_whoever_goes_on_is_to_blame_if_all_others_began_anew() -> None:
     anew = replace(USUAL, made=2)
     ranks = {rank: (USUAL if rank == 1 else anew, 20) for rank in range(3)}
-    later = {rank: (count, 40) for rank, (count, _) in ranks.items()}
+    later = {rank: (replace(count, delivered=40), 40) for rank, (count, _) in ranks.items()}
     assert [tuple(sign.culprits) for sign in told_of(ranks, later)] == [(1,)]
 
 
@@ -73,6 +74,23 @@ def test_a_rank_that_is_only_ahead_in_time_is_not_told() -> None:
     both = dict.fromkeys(range(3), (anew, 23))
     again = {rank: (replace(anew, made=3) if rank == 1 else anew, 40) for rank in range(3)}
     assert told_of(ranks_with(anew, ahead=1), ranks_with(anew, at=22), both, again) == []
+
+
+def test_a_rank_that_is_a_round_ahead_at_each_reading_is_not_told() -> None:
+    """Rounds are as short as readings are apart; the others are seen at the ends of theirs."""
+    rounds = [
+        {rank: (LoaderCount(LOOP, 12 * n, n, n + 1 if rank == 1 else n, 12), 12 * n) for rank in range(3)}
+        for n in range(1, 5)
+    ]
+    assert told_of(*rounds) == []
+
+
+def test_what_comes_after_the_loop_is_no_going_on_with_it() -> None:
+    """Rank 1 is in its next round, and the others evaluate behind the last one."""
+    ended = replace(USUAL, stops=1)
+    anew = replace(USUAL, made=2, stops=1)
+    ranks = [{rank: (anew if rank == 1 else ended, at) for rank in range(3)} for at in (20, 40)]
+    assert told_of(*ranks) == []
 
 
 @pytest.mark.parametrize("goes_round", [False, True])

@@ -10,7 +10,7 @@ from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.evidence import SourceFile
 from ddpdoctor.model.stacks import Site
 from tests.unit.diagnose.builders import At
-from tests.unit.diagnose.data_workers import fetching, worker
+from tests.unit.diagnose.data_workers import fetching, forked, worker
 
 AT = At()
 
@@ -47,3 +47,30 @@ def test_a_worker_that_waits_for_its_turn_among_processes() -> None:
     waits = Site("/usr/lib/python3.11/multiprocessing/synchronize.py", 261, "Condition.wait")
     found = examine(fetching(worker(waits, AT.line(37, "scan"), wchan="futex_do_wait"))).diagnoses[0]
     assert (found.code, found.locations[0].line) == ("DD234", 37)
+
+
+FORK = Site("/usr/lib/python3.11/multiprocessing/popen_fork.py", 66, "Popen._launch")
+BEGIN = Site("/usr/lib/python3.11/multiprocessing/process.py", 314, "BaseProcess._bootstrap")
+
+
+def test_a_worker_that_has_not_come_out_of_its_fork() -> None:
+    found = examine(fetching(forked(FORK, AT.line(3), wchan="futex_do_wait"))).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD235", 3)
+    assert "has not come out of its fork" in found.summary
+
+
+def test_what_runs_at_each_fork_is_where_the_worker_waits() -> None:
+    found = examine(fetching(forked(AT.line(17, "renew"), FORK, AT.line(3), wchan="futex_do_wait"))).diagnoses[0]
+    assert (found.code, found.locations[0].line) == ("DD235", 17)
+
+
+@pytest.mark.parametrize(
+    ("frames", "wchan"),
+    [
+        pytest.param((BEGIN, FORK), "futex_do_wait", id="it runs"),
+        pytest.param((FORK,), "pipe_read", id="it waits for no lock"),
+    ],
+)
+def test_a_child_that_shows_no_lock_of_a_fork(frames: tuple[Site, ...], wchan: str) -> None:
+    found = examine(fetching(forked(*frames, AT.line(3), wchan=wchan))).diagnoses[0]
+    assert found.code not in ("DD234", "DD235")
