@@ -213,6 +213,24 @@ def test_a_dead_rank_is_known_by_the_page_that_it_left(start: Start, run: Path) 
     assert (dead.pid, dead.started, dead.rank, dead.role) == (alive.pid, alive.started, 0, Role.RANK)
 
 
+def test_a_dead_rank_is_forgotten_once_another_process_has_its_place(start: Start, run: Path) -> None:
+    first = start(ARM + "page = arm(0)\n" + SLEEP)
+    other = start(ARM + "page = arm(1)\n" + SLEEP)
+    for process in (first, other):
+        process.kill()
+        process.wait()
+    again = start(ARM + "page = arm(0)\n" + SLEEP)
+    found = Discovery(run).find(again.pid)
+    assert sorted((worker.rank, worker.pid) for worker in found) == [(0, again.pid), (1, other.pid)]
+
+
+def test_ranks_that_live_side_by_side_replace_nobody(start: Start, run: Path) -> None:
+    """Two jobs under one command have the same numbers."""
+    first, other = (start(ARM + "page = arm(0)\n" + SLEEP) for _ in range(2))
+    found = Discovery(run).find(first.pid, other.pid)
+    assert {worker.pid for worker in found} == {first.pid, other.pid}
+
+
 def test_a_page_of_an_earlier_process_with_the_same_pid_names_nobody(start: Start, run: Path) -> None:
     process = start(SLEEP)
     facts = {"pid": process.pid, "started_ticks": 1, "rank": 5, "world_size": 8}
