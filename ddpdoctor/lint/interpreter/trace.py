@@ -215,7 +215,7 @@ def _while_group_stands(nodes: Trace, *, gone: bool) -> tuple[Trace, bool]:
             gone = True
             continue
         if isinstance(node, Op):
-            gone = gone and node.op != _MAKES_GROUP
+            gone = gone and node.op not in _MAKE_GROUPS
             if gone:
                 continue
         elif isinstance(node, Branch):
@@ -236,4 +236,4 @@ def _ends(nodes: Trace) -> bool:
     return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
 
 
-_MAKES_GROUP = "init_process_group"
+_MAKE_GROUPS = frozenset({"init_process_group", "deepspeed.initialize"})
