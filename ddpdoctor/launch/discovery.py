@@ -234,14 +234,22 @@ def _worker(seen: _LiveProcess, is_rank: bool, above: int | None) -> Worker:
 
 
 def not_replaced(ended: Iterable[Worker], living: Iterable[Worker]) -> list[Worker]:
-    """Those of the ranks that have ended whose place no younger process has taken: nobody needs what earlier attempts
-    have left, and after a hundred restarts their pages are hundreds of megabytes."""
-    ended = [*ended]
+    """Those of the ranks that have ended that are of the newest attempt: nobody needs what earlier ones have left, and
+    after a hundred restarts their pages are hundreds of megabytes.
+
+    An attempt is over once younger processes have places of its ranks and none of it lives; the next may have fewer
+    ranks. Where some of it live on, only a rank of which another process has the place is left out.
+    """
+    ended, alive = [*ended], [worker for worker in living if worker.role is Role.RANK]
     youngest: dict[Rank, float] = {}
-    for worker in (*ended, *living):
-        if worker.role is Role.RANK and worker.rank is not None:
+    for worker in (*ended, *alive):
+        if worker.rank is not None:
             youngest[worker.rank] = max(worker.started, youngest.get(worker.rank, 0.0))
-    return [worker for worker in ended if worker.rank is None or worker.started >= youngest[worker.rank]]
+    kept = [worker for worker in ended if worker.rank is None or worker.started >= youngest[worker.rank]]
+    began = min((youngest[w.rank] for w in ended if w.rank is not None and w not in kept), default=0.0)
+    if any(worker.started < began for worker in alive):
+        return kept
+    return [worker for worker in kept if worker.started >= began]
 
 
 def _dead_rank(identity: Identity) -> Worker:
