@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import shutil
 import statistics
 import sys
 import tempfile
@@ -179,10 +180,14 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the job runs (default: 30)")
     parser.add_argument("--seed", type=int, default=1, help="decides about lengths of steps and groups (default: 1)")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        wrong = list(soak(args.minutes, args.seed, Path(folder), print))
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    wrong = list(soak(args.minutes, args.seed, folder, print))
     for one in wrong:
         print("WRONG", one)
+    if wrong:
+        print(f"see {folder}")
+    else:
+        shutil.rmtree(folder)
     print(f"{args.minutes:g} minutes, seed {args.seed}, commit {measured.commit()}: {len(wrong)} things went wrong")
     return 1 if wrong else 0
 

@@ -7,7 +7,7 @@ import functools
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Discovery:
         return self._changes is not None and self._changes.any() and self._page_names() != self._names
 
     def find(self, *root_pids: int) -> tuple[Worker, ...]:
-        """The process trees of `root_pids`, and every rank that has a page, alive or not.
+        """The process trees of `root_pids`, and every rank that has a page, alive or not, of the newest attempt.
 
         A page identifies a rank also under mp.spawn and fork, where the environment does not, and also a rank that has
         ended or has another parent by now. Without a page RANK in the environment counts: in the process nearest to the
@@ -79,7 +79,8 @@ class Discovery:
         alive = {(seen.pid, seen.ticks) for seen in family.values()}
         self._facts = {key: facts for key, facts in self._facts.items() if key in alive}
         dead = [identity for identity in pages.values() if identity.pid not in family and identity.rank >= 0]
-        return tuple(_with_late_ranks([*_classified(family), *map(_dead_rank, dead)], family))
+        living = [*_classified(family)]
+        return tuple(_with_late_ranks([*living, *not_replaced(map(_dead_rank, dead), living)], family))
 
     def _see(self, process: psutil.Process, pages: Mapping[int, Identity]) -> _LiveProcess:
         pid = process.pid
@@ -230,6 +231,25 @@ def _worker(seen: _LiveProcess, is_rank: bool, above: int | None) -> Worker:
         parent=above if role is Role.CHILD else seen.parent,
         command=seen.command,
     )
+
+
+def not_replaced(ended: Iterable[Worker], living: Iterable[Worker]) -> list[Worker]:
+    """Those of the ranks that have ended that are of the newest attempt: nobody needs what earlier ones have left, and
+    after a hundred restarts their pages are hundreds of megabytes.
+
+    An attempt is over once younger processes have places of its ranks and none of it lives; the next may have fewer
+    ranks. Where some of it live on, only a rank of which another process has the place is left out.
+    """
+    ended, alive = [*ended], [worker for worker in living if worker.role is Role.RANK]
+    youngest: dict[Rank, float] = {}
+    for worker in (*ended, *alive):
+        if worker.rank is not None:
+            youngest[worker.rank] = max(worker.started, youngest.get(worker.rank, 0.0))
+    kept = [worker for worker in ended if worker.rank is None or worker.started >= youngest[worker.rank]]
+    began = min((youngest[w.rank] for w in ended if w.rank is not None and w not in kept), default=0.0)
+    if any(worker.started < began for worker in alive):
+        return kept
+    return [worker for worker in kept if worker.started >= began]
 
 
 def _dead_rank(identity: Identity) -> Worker:

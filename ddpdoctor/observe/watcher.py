@@ -510,13 +510,14 @@ class Watcher:
         return self._workers()
 
     def _search(self) -> None:
-        """Ranks stay known after they have ended, because their pages outlive them; children only while they
-        are alive."""
+        """Ranks stay known after they have ended, because their pages outlive them, until others have their places;
+        children only while they are alive."""
         self._searched = time.monotonic()
         noted_stacks.forget(self.run, self._searched)
         found = {(w.pid, w.started): w for w in self._discovery.find(self._pid)}
-        gone = {key: worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found}
-        self._known = gone | found
+        gone = (worker for key, worker in self._known.items() if worker.role is Role.RANK and key not in found)
+        kept = discovery.not_replaced(gone, found.values())
+        self._known = {(worker.pid, worker.started): worker for worker in kept} | found
 
     def _take_pulse(self) -> None:
         before = self._progress.moved

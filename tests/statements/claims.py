@@ -313,6 +313,16 @@ def groups_made(case: Case, text: str, whose: str) -> str:
     return f"the histories of {lost} are not complete" if lost else f"they made {wrong}" if wrong else ""
 
 
+def members_on(case: Case, text: str, name: str, whose: str) -> str:
+    """The group of this name has these members on each of these ranks, which have it once."""
+    for rank in members(whose):
+        seen = case.witness.of(rank)
+        own = [group.members for group in seen.page.groups if group.name == name] if seen and seen.page else []
+        if own != [members(text).members]:
+            return f"group {name} has {own} on rank {rank}"
+    return ranks(case, text)
+
+
 def more_groups(case: Case, text: str, others: str) -> str:
     """These have created more groups, in histories that are complete."""
     if any(case.witness.lost(rank) for rank in (*members(text), *members(others))):
@@ -642,6 +652,7 @@ TYPES: Mapping[str, Type] = {
     "reached": Type(OP, reached),
     "more_groups": Type(RANKS, more_groups),
     "groups_made": Type(_INT, groups_made),
+    "members_on": Type(RANKS, members_on),
     "code": Type(r"`[^`]*`", code),
     "taken": Type(r"`[^`]*`", taken),
     "called": Type(OP, called),

@@ -8,8 +8,9 @@ locks before anything of the worker's own runs.
 ## Why it hangs
 A fork copies locks in their current state, but only the forking thread. A lock held by another thread (in a logger, a
 cache, a native library) stays locked in the child for ever. The rank waits for the worker, and the other ranks wait for
-the rank. In CPython 3.11 the interpreter's list of threads has such a lock, which a thread of gloo takes when it frees
-a tensor that Python knows: a loader that forks right after a collective on a busy machine can lose a worker so.
+the rank. The interpreter's list of threads has such a lock, which CPython needed in the child before it renewed it
+(seen with 3.11.7; python/cpython issue 112275), and which a thread of gloo takes when it is done with a tensor that
+Python knows: a loader that forks right after a collective on a busy machine can lose a worker so.
 
 ## Example
     lock = threading.Lock()                          # a background thread of the rank takes it now and then
@@ -25,6 +26,7 @@ A lock that the workers share on purpose, held by one of them, looks the same fr
 
 ## References
 https://github.com/pytorch/pytorch/issues/75147 https://github.com/pytorch/pytorch/issues/130610
+https://github.com/python/cpython/issues/112275
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ Only some ranks called `new_group`, most often only the members of the new group
 ## Why it hangs
 Creating a group is a collective of all ranks, including those that will not be members, and groups are identified by
 how many were created before. A group that only some ranks create goes unnoticed; the next group is then a different one
-on each side.
+on each side. Ranks that each create the group of their own members, at the same time, have groups of one name with
+other members: their communicators look for each other in the same place, and find the wrong ones.
 
 ## Example
     for members in layout:
@@ -18,7 +19,9 @@ Call `new_group` on every rank, for every group, in the same order, or pass `use
 call.
 
 ## When it is wrong
-The diagnosis does not say why a rank did not reach the call; it may have left a loop earlier. It is at most `likely`.
+The diagnosis does not say why a rank did not reach the call; it may have left a loop earlier. It is at most `likely`,
+except in a hang where ranks have groups of one name with other members: those are seen, and torch never makes them by
+`new_group` where all ranks call it alike.
 
 ## References
 https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytorch/issues/130102
@@ -34,9 +37,10 @@ from ddpdoctor.diagnose.codes import GROUP_CREATION_MISMATCH
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
 from ddpdoctor.diagnose.digest.waits import Wait
-from ddpdoctor.diagnose.divergence import decisions, relative_position
+from ddpdoctor.diagnose.divergence import decisions, group_names, relative_position
 from ddpdoctor.diagnose.divergence.causes import CREATING, Cause, divergences_of
 from ddpdoctor.diagnose.divergence.divergences import Divergence
+from ddpdoctor.diagnose.divergence.group_names import Misnamed
 from ddpdoctor.diagnose.divergence.library_paths import fork
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Outcome
@@ -46,6 +50,9 @@ from ddpdoctor.program import enclosing
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
+    if misnamed := group_names.misnamed(facts):
+        yield _of_one_name(facts, misnamed)
+        return
     for divergence in divergences_of(facts, Cause.GROUP_CREATION):
         if divergence.odd_site:
             yield _diagnosis(facts, divergence, divergence.odd_site)
@@ -53,6 +60,36 @@ def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     waits = [facts.wait(Rank(number)) for number in range(facts.evidence.world_size)]
     if facts.outcome is Outcome.HANG and all(wait is not None and wait.op in CREATING for wait in waits):
         yield from _at_several_places(facts, waits) or _made_more(facts)
+
+
+def _of_one_name(facts: Facts, found: Misnamed) -> Diagnosis:
+    """Ranks have made groups of other members as what torch counts as the same one."""
+    sides = sorted(found.sides.items(), key=lambda side: (-len(side[1]), side[1].members))
+    one, other = (f"{wording.ranks(members)} on {wording.ranks(ranks)}" for members, ranks in sides[:2])
+    return diagnosis(
+        GROUP_CREATION_MISMATCH,
+        facts.waiting,
+        # a rank that failed may have done so for a reason of its own
+        confidence=Confidence.CERTAIN if facts.outcome is Outcome.HANG else Confidence.LIKELY,
+        blame=Confidence.POSSIBLE,
+        summary=f"group {found.name} has {one}, and {other}: not all ranks have created the same",
+        why=(
+            "Every rank of the job must create every group, members or not, in one order: torch names groups by how "
+            "many there were before. Groups of one name with other members look for each other in the same place of "
+            "the store, so that ranks connect to others than their own, wait for them, or lose them."
+        ),
+        fix=(
+            "Call new_group on every rank for every group, with the same ranks in the same order, and keep the one "
+            "that the rank is in; or pass use_local_synchronization=True."
+        ),
+        locations=(
+            *(facts.location(ranks, site) for site, ranks in found.made),
+            *facts.locations_of(facts.waiting),
+        ),
+        evidence=tuple(
+            f"group {found.name} has {wording.ranks(members)} on {wording.ranks(ranks)}" for members, ranks in sides[:8]
+        ),
+    )
 
 
 def _made_more(facts: Facts) -> Iterator[Diagnosis]:

@@ -33,6 +33,7 @@ from ddpdoctor.diagnose.codes import RANK_FINISHED_EARLY
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.rank_state import Activity
 from ddpdoctor.diagnose.divergence.early_returns import early_return, left_behind, left_loop, own_stop
+from ddpdoctor.diagnose.divergence.group_names import misnamed
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis, Location
 from ddpdoctor.model.progress import EventKind
@@ -41,7 +42,8 @@ from ddpdoctor.model.ranks import Rank, RankSet
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
     found = left_behind(facts)
-    if found is not None and own_stop(facts) is None:
+    # a group of other ranks than its members know of may have ended here and left others there
+    if found is not None and own_stop(facts) is None and misnamed(facts) is None:
         yield _diagnosis(facts, *found)
 
 

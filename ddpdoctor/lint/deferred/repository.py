@@ -189,7 +189,7 @@ class Repository:
         while self._root and folder.startswith(f"{self._root}/"):
             texts = (read_file(f"{folder}/{name}") or b"" for name in _BUILT_BY)
             named = (found[1].decode().replace("-", "_") for text in texts if (found := _NAME.search(text)) is not None)
-            library = next(filter(packages.PACKAGES.__contains__, named), "")
+            library = next(filter(None, map(packages.LIBRARIES.get, named)), "")
             if library:
                 return "" if library in path[len(folder) + 1 :].split("/")[:2] else folder
             folder = posixpath.dirname(folder)

@@ -119,7 +119,7 @@ class _Scope(NamedTuple):
         caught = {
             id(part)
             for node in self._nodes()
-            if isinstance(node, ast.Try) and any(map(_swallows, node.handlers))
+            if isinstance(node, ast.Try) and any(map(swallows, node.handlers))
             for inner in node.body
             for part in walk(inner)
         }
@@ -174,7 +174,7 @@ def _is_of_rank(name: str) -> bool:
     return name in _OWN or name == filesystem.OPEN or (row is not None and row.use not in _ANYWHERE)
 
 
-def _swallows(handler: ast.ExceptHandler) -> bool:
+def swallows(handler: ast.ExceptHandler) -> bool:
     """Whether it catches every error that is no decision, and ends it."""
     every = handler.type is None or not exception_handlers.catches(handler).isdisjoint({"Exception", "BaseException"})
     return every and not any(isinstance(n, ast.Raise) for n in walk(handler))

@@ -69,12 +69,13 @@ def _makes_path(module: Module, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
-    """The assignments to each plain name of a file."""
+    """The assignments to each name of a file, and to each attribute as it is written: `configs.train.path`."""
     found: dict[str, tuple[ast.Assign, ...]] = {}
     for node in module.of(ast.Assign):
         for target in node.targets:
-            if isinstance(target, ast.Name):
-                found[target.id] = (*found.get(target.id, ()), node)
+            if isinstance(target, (ast.Name, ast.Attribute)):
+                name = text_of(target)
+                found[name] = (*found.get(name, ()), node)
     return found
 
 
@@ -103,9 +104,11 @@ def _spelled(module: Module, function: ast.AST | None, node: ast.expr, depth: in
 
 
 def _variables(node: ast.expr) -> set[str]:
-    """The variables in an expression: of `options.folder` the folder matters, not how the options were made."""
+    """The variables and attributes in an expression: of `options.folder` the folder matters, not how the options were
+    made."""
     owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
-    return {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
+    names = {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
+    return names | {text_of(n) for n in walk(node) if isinstance(n, ast.Attribute)}
 
 
 def assigned(call: CallEvent, name: str) -> list[ast.expr]:
@@ -115,7 +118,8 @@ def assigned(call: CallEvent, name: str) -> list[ast.expr]:
 
 def _values(module: Module, function: ast.AST | None, name: str) -> Iterator[ast.expr]:
     for statement in _assigned(module).get(name, ()):
-        if innermost_function(module.tree, statement.lineno) in (function, None):
+        # an attribute is read in other functions than the one that sets it
+        if "." in name or innermost_function(module.tree, statement.lineno) in (function, None):
             yield statement.value
 
 

@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Outcomes, Root
 from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
-from ddpdoctor.lint.interpreter.trace import prune
+from ddpdoctor.lint.interpreter.trace import prune, while_group_stands
 from ddpdoctor.lint.values.abstract_objects import Class, Enclosing, Function, Given, Instance, Listed
 from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
@@ -86,7 +86,7 @@ class Analysis(Machine):
             self.held = held
             if info is not None:
                 self.stack.pop()
-        self.roots.append(Root(name, prune(frame.out), info))
+        self.roots.append(Root(name, while_group_stands(prune(frame.out)), info))
 
     def _nested(self, frame: Frame) -> None:
         for info in frame.nested:

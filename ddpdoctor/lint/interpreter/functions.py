@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
 from ddpdoctor.lint.interpreter.sources import source_of
 from ddpdoctor.lint.interpreter.spawning import started
-from ddpdoctor.lint.interpreter.trace import BlockExit, Op
+from ddpdoctor.lint.interpreter.trace import BlockExit, GroupEnd, Op
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
@@ -26,7 +26,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Made,
     Namespace,
 )
-from ddpdoctor.lint.values.values import NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
+from ddpdoctor.lint.values.values import EVERY_RANK, NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
 
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
@@ -68,6 +68,12 @@ def _exit(call: FunctionCall) -> Value | None:
     call.frame.out.append(BlockExit("exit", call.site))
     call.frame.mask = 0
     return NONE
+
+
+def _group_ends(call: FunctionCall) -> None:
+    """Nothing as a result; noted where all ranks destroy the group of the job."""
+    if not call.args and not call.keywords and call.frame.mask == EVERY_RANK:
+        call.frame.out.append(GroupEnd(call.site))
 
 
 def _cast(call: FunctionCall) -> Value | None:
@@ -148,6 +154,7 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
     (_source, sources.PATHS),
     (_files, file_effects.concerns),
     (_exit, _EXITS),
+    (_group_ends, ("torch.distributed.destroy_process_group",)),
     (_cast, CASTS),
     (_tested, _TESTS),
     (_same, _SAME),

@@ -56,6 +56,12 @@ class FileEvent(NamedTuple):
     site: SourceSite
 
 
+class GroupEnd(NamedTuple):
+    """All ranks destroy the job's process group: who finds none after this runs no collective."""
+
+    site: SourceSite
+
+
 #: exits after which the rank runs nothing of the program any more, as far as the source shows
 ENDS = frozenset({"raise", "exit"})
 
@@ -81,7 +87,7 @@ class Scope(NamedTuple):
 #: most file events that are kept for one call
 _MOST_FILES = 16
 
-Node = Op | Branch | Loop | BlockExit | Scope | FileEvent
+Node = Op | Branch | Loop | BlockExit | Scope | FileEvent | GroupEnd
 Trace = tuple[Node, ...]
 
 
@@ -167,19 +173,20 @@ def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace
     return tuple(found)
 
 
-def _file_events(nodes: Trace) -> list[FileEvent]:
-    """The file events in nodes without operations, each once, up to the limit."""
-    found: dict[FileEvent, None] = {}
-    for node, *_ in steps(nodes):
-        if isinstance(node, FileEvent):
+def _marks(nodes: Trace) -> list[Node]:
+    """The file events in nodes without operations, each once, up to the limit; and the end of the group, if there is
+    one whatever the conditions are."""
+    found: dict[Node, None] = {}
+    for node, _, under, _ in steps(nodes):
+        if isinstance(node, GroupEnd) and not under:
+            return [*found, node]
+        if isinstance(node, FileEvent) and len(found) < _MOST_FILES:
             found[node] = None
-            if len(found) == _MOST_FILES:
-                break
     return list(found)
 
 
 def prune(nodes: list[Node]) -> Trace:
-    """Remove calls and loops that contain no collective and no exit; their file events are kept."""
+    """Remove calls and loops that contain no collective and no exit; their file events and the group's end are kept."""
     kept: list[Node] = []
     for node in nodes:
         if isinstance(node, (Loop, Scope)) and not node.body:
@@ -187,7 +194,46 @@ def prune(nodes: list[Node]) -> Trace:
         if isinstance(node, Branch) and not node.then and not node.other:
             continue
         if isinstance(node, Scope) and not operates(node.body):
-            kept.extend(_file_events(node.body))
+            kept.extend(_marks(node.body))
             continue
         kept.append(node)
     return tuple(kept)
+
+
+def while_group_stands(nodes: Trace) -> Trace:
+    """The nodes without the operations behind the end of the process group, until there is another one: a program that
+    runs on without a group asks `is_initialized()` before them, as a rule."""
+    if not any(node.__class__ is GroupEnd for node in all_nodes(nodes)):
+        return nodes
+    return _while_group_stands(nodes, gone=False)[0]
+
+
+def _while_group_stands(nodes: Trace, *, gone: bool) -> tuple[Trace, bool]:
+    kept: list[Node] = []
+    for node in nodes:
+        if isinstance(node, GroupEnd):
+            gone = True
+            continue
+        if isinstance(node, Op):
+            gone = gone and node.op not in _MAKE_GROUPS
+            if gone:
+                continue
+        elif isinstance(node, Branch):
+            sides = [_while_group_stands(side, gone=gone) for side in (node.then, node.other)]
+            node = node._replace(then=sides[0][0], other=sides[1][0])
+            gone = all(ended for side, ended in sides if not _ends(side))
+        elif isinstance(node, Loop):
+            node = node._replace(body=_while_group_stands(node.body, gone=gone)[0])
+        elif isinstance(node, Scope):
+            body, gone = _while_group_stands(node.body, gone=gone)
+            node = node._replace(body=body)
+        kept.append(node)
+    return tuple(kept), gone
+
+
+def _ends(nodes: Trace) -> bool:
+    """Whether nothing is run behind the nodes."""
+    return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
+
+
+_MAKE_GROUPS = frozenset({"init_process_group", "deepspeed.initialize"})

@@ -62,6 +62,22 @@ PACKAGES: dict[str, Does] = {
     "vllm": _D,
 }
 
+#: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built
+#: -> the folder of its package. Those of the table above are built under the names of their packages
+LIBRARIES: dict[str, str] = {
+    **{name: name for name in PACKAGES},
+    **{name: name for name in ("diffusers", "lerobot", "mmdet", "mmdet3d", "mmpose", "monai", "peft", "timm", "verl")},
+    "mmaction2": "mmaction",
+    "mmcls": "mmcls",
+    "mmpretrain": "mmpretrain",
+    "mmsegmentation": "mmseg",
+    "nemo_toolkit": "nemo",
+    "open_clip_torch": "open_clip",
+    "sentence_transformers": "sentence_transformers",
+    "speechbrain": "speechbrain",
+    "torch_geometric": "torch_geometric",
+}
+
 #: modules of packages that run on Python 3.6 alone: of fastai 0.7, which was written anew for its first version
 FOR_PYTHON_3_6 = ("fastai.conv_learner", "fastai.dataset", "fastai.learner", "fastai.sgdr", "fastai.fp16")
 

@@ -215,7 +215,7 @@ class _Comparison:
             earlier = [e for e in lacks.exits if e[1].kind not in ENDS and first.chain[: len(e[2])] == e[2]]
             if not earlier:
                 return
-            branch, left, _ = earlier[0]
+            branch, left, _ = _passing(earlier, first)
         if left is None and _look_alike(lists):
             return
         mismatched = left is None and operates(branch.then) and operates(branch.other)
@@ -312,6 +312,18 @@ def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -
     if step.kind == "break":
         return guard, step
     return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
+
+
+def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:
+    """The exit by which a rank passes over an operation: the last that is written before it, and any in a loop that
+    begins with the operation."""
+
+    def line(one: EarlyExit) -> int:
+        at = (*cell.chain, cell.step.site)[len(one[2])]
+        return at.line if at.file == one[1].site.file else 0
+
+    before = [one for one in exits if one[1].site.line < line(one)]
+    return max(before, key=lambda one: one[1].site.line) if before else exits[0]
 
 
 def _same_place(a: Cell, b: Cell) -> bool:

@@ -92,7 +92,7 @@ class _Walk:
                 if node.kind != "yield":
                     left.append((node.kind, near))
                     return None
-            else:
+            elif isinstance(node, (Branch, Loop, Scope)):
                 after = self._inside(node, near, left)
                 if after is None:
                     return None

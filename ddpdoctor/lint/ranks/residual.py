@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.trace import (
     BlockExit,
     Branch,
     FileEvent,
+    GroupEnd,
     Loop,
     Node,
     Op,
@@ -132,7 +133,7 @@ class Builder:
             return cell
         if isinstance(node, Loop):
             return self._loop(node, rest, path)
-        if isinstance(node, FileEvent):
+        if isinstance(node, (FileEvent, GroupEnd)):
             return rest
         return self._alt(node, rest, path)
 

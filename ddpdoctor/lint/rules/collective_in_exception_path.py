@@ -33,7 +33,8 @@ No automatic fix: the author must decide what happens after a failure.
 When the exception can occur only on all ranks together. Not reported are: a `finally` whose block needs no other rank
 (all ranks reach it, whatever happens in the block); a collective under a condition on how the block ended; handlers
 that raise again, leave the loop, tell a caller that leaves it, or call something that may inform the other ranks; and
-`destroy_process_group()` on gloo. Neither are blocks that, as far as they can be followed, only make tensors and run
+`destroy_process_group()` on gloo, behind another collective in the same block, and where a handler has caught every
+exception. Neither are blocks that, as far as they can be followed, only make tensors and run
 collectives, or catch what fails where it fails: equal sizes fit on all devices or on none. A group that gives up after
 two minutes by its own `timeout` makes a `finally` a hint, and so does a file of tests: a test that fails has done its
 work.
@@ -122,15 +123,24 @@ def _in_finally(facts: ModuleFacts, node: ast.Try) -> Iterator[Finding | None]:
         return
     outcome = exception_handlers.bound_in(node)
     severity = Severity.HINT if lone_failures.waits_briefly(facts) else Severity.WARNING
-    for item, index in _through(facts, node.finalbody):
-        here = item.way[index]
-        if _on_all_ranks(item) and not _tells_outcome(node.finalbody, here, outcome):
-            message = (
-                f"{item.op.op} in `finally` also runs after an exception: the failed rank waits here for ranks "
-                "that are in other calls, and its traceback is not printed until then"
-            )
-            related = ((item.op.site, f"{item.op.op} needs all ranks"),)
-            yield facts.finding(RULE, here, message, related=related, severity=severity)
+    waiting = [
+        (item, item.way[index])
+        for item, index in _through(facts, node.finalbody)
+        if _on_all_ranks(item) and not _tells_outcome(node.finalbody, item.way[index], outcome)
+    ]
+    for item, here in waiting:
+        message = (
+            f"{item.op.op} in `finally` also runs after an exception: the failed rank waits here for ranks "
+            "that are in other calls, and its traceback is not printed until then"
+        )
+        related = ((item.op.site, f"{item.op.op} needs all ranks"),)
+        yield facts.finding(RULE, here, message, related=related, severity=severity)
+    # a rank that waits does not come to the end; where its exception has been told, it comes there anyway
+    if not waiting and not any(map(lone_failures.swallows, node.handlers)):
+        yield from _destroys(facts, node, outcome, severity)
+
+
+def _destroys(facts: ModuleFacts, node: ast.Try, outcome: set[str], severity: Severity) -> Iterator[Finding | None]:
     for here in _destroyed(facts, node.finalbody):
         if not _tells_outcome(node.finalbody, here, outcome):
             message = (

@@ -1,11 +1,14 @@
 """A group created by some ranks only
 
 ## What it does
-Finds `new_group`, `new_subgroups`, `split_group` or `init_device_mesh` under a branch on the rank.
+Finds `new_group`, `new_subgroups`, `split_group` or `init_device_mesh` under a branch on the rank, and `new_group` with
+members that each rank computes from its own number.
 
 ## Why it hangs
 All ranks of the job must call `new_group` for every group in the same order, including those that will not be members.
-With torch 2.13 on gloo, the incomplete call returns, and the *next* `new_group` hangs beyond its timeout.
+With torch 2.13 on gloo, the incomplete call returns, and the *next* `new_group` hangs beyond its timeout. Groups are
+named by how many there were before: if each rank creates the group of its own neighbours, groups of other members have
+one name, and their ranks connect to the wrong ones, hang or are aborted.
 
 ## Example
 ```python
@@ -22,7 +25,8 @@ pair = dist.new_group([0, 1])
 No automatic fix.
 
 ## When it is wrong
-With `use_local_synchronization=True` only members need to call it; that is not reported.
+With `use_local_synchronization=True` only members need to call it; that is not reported. Nor is a group of the rank
+alone, which meets nobody.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.new_group
@@ -32,13 +36,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, place, proof
 from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.truths import rank_decided
-from ddpdoctor.lint.values.values import Symbol
+from ddpdoctor.lint.values.values import WORLD, Symbol, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
@@ -52,12 +57,72 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences whose operation creates a group."""
+    """Divergences whose operation creates a group, and groups that differ."""
+    yield from _own_members(facts)
     for item in facts.divergences:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
             message = f"every rank must create every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {shown(item.branch.text)}"),)
             yield facts.parting(RULE, item, place(item), message, related=related)
+
+
+def _own_members(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Calls by all ranks, each of which names other members: its own."""
+    for call in facts.named("torch.distributed.new_group"):
+        given = call.argument(0, "ranks")
+        local = call.keyword("use_local_synchronization")
+        if given is None or call.opaque or (local is not None and local.constant is not False):
+            continue
+        if call.context.some_ranks_only or (found := _differ(given)) is None:
+            continue
+        severity, example = found
+        said = f"every rank must create every group, in one order, and here each creates that of its own{example}"
+        message = said if severity is Severity.ERROR else Conditional(_OF_MORE, said)
+        yield facts.finding(RULE, call.site, message, context=call.context, severity=severity)
+
+
+#: ranks whose numbers are too small for the few that are simulated to differ: `rank // 8`
+_OF_MORE = "where the job has more ranks than one such group, "
+
+
+def _differ(given: Value) -> tuple[Severity, str] | None:
+    """How sure it is that ranks name other members, and an example; None if nothing says so, and of ranks alone."""
+    values = _bounds(given) or ()
+    lists = _lists(values, ranged=_is_range(given))
+    if lists is None or any(one == [rank] for rank, one in enumerate(lists)):
+        return None
+    other = next((rank for rank in range(WORLD) if lists[rank] != lists[0]), None)
+    if other is not None:
+        return Severity.ERROR, f": rank 0 that of {lists[0]}, rank {other} that of {lists[other]}"
+    return (Severity.WARNING, "") if any(value.tags & ANY_RANK for value in values) else None
+
+
+def _lists(values: tuple[Value, ...], *, ranged: bool) -> list[list[int]] | None:
+    """The members that each rank names; None if they are not known."""
+    named = [[atom for value in values if isinstance(atom := value.at(rank), int)] for rank in range(WORLD)]
+    if any(len(one) < max(len(values), 1) for one in named):
+        return None
+    return [[*range(*one)] if ranged else one for one in named]
+
+
+def _bounds(given: Value) -> tuple[Value, ...] | None:
+    """The elements of a list, or the arguments of the range that it is made of."""
+    made = given.object
+    if isinstance(made, Items):
+        return made.items
+    if isinstance(made, Made) and made.path in _LISTS and len(made.args) == 1:
+        return _bounds(made.args[0])
+    return made.args if isinstance(made, Made) and made.path == _RANGE and len(made.args) in (1, 2) else None
+
+
+def _is_range(given: Value) -> bool:
+    made = given.object
+    if isinstance(made, Made) and made.path in _LISTS and made.args:
+        return _is_range(made.args[0])
+    return isinstance(made, Made) and made.path == _RANGE
+
+
+_LISTS, _RANGE = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"}), "builtins.range"
 
 
 def _by_rank(item: CollectiveDivergence) -> bool:

@@ -86,10 +86,15 @@ def _attributes(facts: ModuleFacts, aliases: set[str]) -> Iterator[Finding | Non
             continue
         if _is_package(node.value, aliases):
             yield from (f for f in _name(facts, node, node.attr, fixable=True) if not _guarded(facts, node))
-        elif node.attr not in torch_api.REDUCTIONS and _is_reduction(facts, node.value, aliases):
+        elif not _of_reductions(node.attr) and _is_reduction(facts, node.value, aliases):
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
             if not _guarded(facts, node):
                 yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
+
+
+def _of_reductions(name: str) -> bool:
+    """Whether `ReduceOp` has the name, as each class has `__members__` and the like."""
+    return name in torch_api.REDUCTIONS or (name.startswith("__") and name.endswith("__"))
 
 
 def _imports(facts: ModuleFacts) -> Iterator[Finding | None]:

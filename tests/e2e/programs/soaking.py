@@ -21,16 +21,16 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 FOLDER, SECONDS, SEED = Path(sys.argv[1]), float(sys.argv[2]) * 60, int(sys.argv[3])
 #: seconds after which the first attempts fail
 FAILING = (20.0, 40.0)
-#: the newest tensor of a collective. Once nobody else has it a thread of gloo frees it, and enters Python for that,
-#: which takes a lock that CPython 3.11 needs in a process that is forked at that moment: a data worker would be lost
-kept = torch.empty(0)
+#: seconds from a collective to the next fork. When a thread of gloo is done with a tensor it enters Python for it, and
+#: takes a lock that CPython 3.11.7 needs in a process that is forked at that moment: a data worker would be lost
+APART = 0.1
 
 
 def over(attempt: int, began: float) -> bool:
     """Rank 0's clock decides; the file has the time at which the first attempt began."""
-    global kept
-    kept = elapsed = torch.tensor([time.time() - began])
+    elapsed = torch.tensor([time.time() - began])
     dist.broadcast(elapsed, 0)
+    time.sleep(APART)
     if attempt < len(FAILING) and elapsed.item() > sum(FAILING[: attempt + 1]):
         if dist.get_rank() == 1:
             raise RuntimeError(f"attempt {attempt} fails, as planned")
@@ -69,8 +69,7 @@ def main() -> None:
             members = sorted(alike.sample(range(size), 2))
             group = dist.new_group(members)
             if rank in members:
-                ones = torch.ones(1)
-                dist.all_reduce(ones, group=group)
+                dist.all_reduce(torch.ones(1), group=group)
                 dist.destroy_process_group(group)
         epoch += 1
     if rank == 0:

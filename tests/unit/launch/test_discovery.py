@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ddpdoctor.launch.discovery import Discovery
-from ddpdoctor.model.ranks import Role, Worker
+from ddpdoctor.launch.discovery import Discovery, not_replaced
+from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import PageWriter
 
@@ -211,6 +211,48 @@ def test_a_dead_rank_is_known_by_the_page_that_it_left(start: Start, run: Path) 
     process.wait()
     (dead,) = Discovery(run).find(process.pid)
     assert (dead.pid, dead.started, dead.rank, dead.role) == (alive.pid, alive.started, 0, Role.RANK)
+
+
+def worker_of(rank: int, started: float) -> Worker:
+    return Worker(int(started * 10) + rank, started, Role.RANK, Rank(rank))
+
+
+FIRST = tuple(worker_of(rank, 1.0) for rank in range(3))
+
+
+@pytest.mark.parametrize(
+    ("ended", "living", "kept"),
+    [
+        pytest.param(FIRST, (), FIRST, id="the only attempt"),
+        pytest.param(FIRST, (worker_of(0, 5.0),), (), id="the next has begun"),
+        pytest.param(FIRST, (worker_of(0, 5.0), worker_of(1, 5.1)), (), id="the next has fewer ranks"),
+        pytest.param((*FIRST, worker_of(0, 5.0)), (worker_of(1, 5.1),), (worker_of(0, 5.0),), id="one of the next"),
+        pytest.param(FIRST[1:], (FIRST[0], worker_of(1, 5.0)), FIRST[2:], id="others live on"),
+        pytest.param((FIRST[2],), (*FIRST[:2], worker_of(0, 5.0), worker_of(1, 5.0)), (FIRST[2],), id="another job"),
+    ],
+)
+def test_ranks_of_earlier_attempts_are_forgotten(
+    ended: tuple[Worker, ...], living: tuple[Worker, ...], kept: tuple[Worker, ...]
+) -> None:
+    assert tuple(not_replaced(ended, living)) == kept
+
+
+def test_a_dead_rank_is_forgotten_once_another_process_has_its_place(start: Start, run: Path) -> None:
+    first = start(ARM + "page = arm(0)\n" + SLEEP)
+    other = start(ARM + "page = arm(1)\n" + SLEEP)
+    for process in (first, other):
+        process.kill()
+        process.wait()
+    assert len(Discovery(run).find(first.pid)) == 2
+    again = start(ARM + "page = arm(0)\n" + SLEEP)
+    assert [(worker.rank, worker.pid) for worker in Discovery(run).find(again.pid)] == [(0, again.pid)]
+
+
+def test_ranks_that_live_side_by_side_replace_nobody(start: Start, run: Path) -> None:
+    """Two jobs under one command have the same numbers."""
+    first, other = (start(ARM + "page = arm(0)\n" + SLEEP) for _ in range(2))
+    found = Discovery(run).find(first.pid, other.pid)
+    assert {worker.pid for worker in found} == {first.pid, other.pid}
 
 
 def test_a_page_of_an_earlier_process_with_the_same_pid_names_nobody(start: Start, run: Path) -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from ddpdoctor.diagnose.engine import examine
 from ddpdoctor.model.diagnosis import Confidence
-from tests.unit.diagnose.builders import Act, At, Doing, job
+from ddpdoctor.model.evidence import Evidence
+from ddpdoctor.model.processes import Exit
+from tests.unit.diagnose.builders import NOW, Act, At, Doing, job
 
 AT = At()
 PROGRAM = """\
@@ -62,3 +64,44 @@ def test_all_ranks_in_the_creation_of_different_groups() -> None:
     found = report.diagnoses[0]
     assert (found.code, found.culprits.members) == ("DD219", ())
     assert "`if rank in members:`" in found.fix
+
+
+def of_own_pairs(*more: Act, creation: tuple[Act, ...] = (AT.all("new_group", 5),), uses: int = 1) -> Evidence:
+    """Four ranks, each of which has made a group of itself and its neighbour, and is in a collective of it."""
+    member = Doing([STARTED, *creation, *more, *[AT.all("all_reduce", 7, group="1")] * uses])
+    stranger = Doing([STARTED])
+    first = job([member, member, stranger, stranger], groups={"1": (0, 1)})
+    second = job([stranger, stranger, member, member], groups={"1": (2, 3)})
+    return replace(first, ranks=(*first.ranks[:2], *second.ranks[2:]))
+
+
+def test_groups_of_one_name_with_other_members() -> None:
+    report = examine(of_own_pairs())
+    found = report.diagnoses[0]
+    assert (found.code, found.confidence, found.culprits.members) == ("DD219", Confidence.CERTAIN, ())
+    assert (found.locations[0].line, found.locations[0].ranks.members) == (5, (0, 1, 2, 3))
+    assert found.summary.startswith("group 1 has ranks 0-1 on ranks 0-1, and ranks 2-3 on ranks 2-3")
+
+
+def test_who_has_left_such_a_group_is_not_to_blame() -> None:
+    """Ranks that found each other by chance have come to their ends: nothing is certain of those that did not."""
+    evidence = of_own_pairs()
+    left = tuple(
+        replace(seen, exit=Exit(seen.worker.pid, 0, NOW - 1)) if seen.rank in (1, 2) else seen
+        for seen in evidence.ranks
+    )
+    report = examine(replace(evidence, ranks=left))
+    assert "DD219" in [one.code for one in report.diagnoses]
+    assert "DD252" not in [one.code for one in report.diagnoses]
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        pytest.param(of_own_pairs(creation=(AT.all("split_group", 5),)), id="split off, each with one name"),
+        pytest.param(of_own_pairs(STARTED), id="counted anew"),
+        pytest.param(of_own_pairs(uses=2), id="used before"),
+    ],
+)
+def test_names_that_say_nothing(evidence: Evidence) -> None:
+    assert all("not all ranks have created the same" not in one.summary for one in examine(evidence).diagnoses)

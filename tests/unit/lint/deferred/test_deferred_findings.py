@@ -351,6 +351,7 @@ def test_published_weights_are_of_the_cpu(commands: str, severity: str, reposito
     [
         ({"libs/fair/setup.py": 'setup(name="fairseq")'}, "hint"),
         ({"libs/fair/pyproject.toml": '[project]\nname = "vllm"'}, "hint"),
+        ({"libs/fair/setup.py": 'setup(name="open-clip-torch")'}, "hint"),
         # a project of its own, and what is run from outside of the copy
         ({"libs/fair/setup.py": 'setup(name="letters")'}, "warning"),
         ({"libs/fair/setup.py": 'setup(name="fairseq")', "run.sh": "torchrun libs/fair/examples/train.py"}, "warning"),
@@ -366,10 +367,11 @@ def test_an_example_of_a_library_that_was_copied(files: dict[str, str], severity
     assert finding.severity.value == severity
 
 
-def test_the_package_of_a_library_that_was_copied(repository: Repository) -> None:
+@pytest.mark.parametrize(("library", "package"), [("fairseq", "fairseq"), ("mmsegmentation", "mmseg")])
+def test_the_package_of_a_library_that_was_copied(library: str, package: str, repository: Repository) -> None:
     loads = LOADS.replace("args.start_from", '"last.pt"')
-    readme = {"fair/README.md": "torchrun --nproc_per_node 8 fairseq/train.py"}
-    repository({"fair/fairseq/train.py": loads, "fair/setup.py": 'setup(name="fairseq")', **readme})
+    readme = {"fair/README.md": f"torchrun --nproc_per_node 8 {package}/train.py"}
+    repository({f"fair/{package}/train.py": loads, "fair/setup.py": f'setup(name="{library}")', **readme})
     (finding,) = engine.lint(["fair"], Settings(frozenset({"DD173"}))).findings
     assert finding.severity.value == "warning"
 
