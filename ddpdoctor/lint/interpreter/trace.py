@@ -205,30 +205,47 @@ def while_group_stands(nodes: Trace) -> Trace:
     runs on without a group asks `is_initialized()` before them, as a rule."""
     if not any(node.__class__ is GroupEnd for node in all_nodes(nodes)):
         return nodes
-    return _while_group_stands(nodes, gone=False)[0]
+    return _while_group_stands(nodes, {}, gone=False)[0]
 
 
-def _while_group_stands(nodes: Trace, *, gone: bool) -> tuple[Trace, bool]:
+#: nodes and whether the group is gone before them -> what is left of them, and whether it is gone behind them
+_Known = dict[tuple[int, bool], tuple[Trace, bool]]
+
+
+def _while_group_stands(nodes: Trace, known: _Known, *, gone: bool) -> tuple[Trace, bool]:
+    """The same calls are part of a trace wherever they are made, and are walked through once."""
+    before = known.get((id(nodes), gone))
+    if before is not None:
+        return before
     kept: list[Node] = []
+    there = gone
     for node in nodes:
-        if isinstance(node, GroupEnd):
-            gone = True
-            continue
-        if isinstance(node, Op):
-            gone = gone and node.op not in _MAKE_GROUPS
-            if gone:
-                continue
-        elif isinstance(node, Branch):
-            sides = [_while_group_stands(side, gone=gone) for side in (node.then, node.other)]
-            node = node._replace(then=sides[0][0], other=sides[1][0])
-            gone = all(ended for side, ended in sides if not _ends(side))
-        elif isinstance(node, Loop):
-            node = node._replace(body=_while_group_stands(node.body, gone=gone)[0])
-        elif isinstance(node, Scope):
-            body, gone = _while_group_stands(node.body, gone=gone)
-            node = node._replace(body=body)
-        kept.append(node)
-    return tuple(kept), gone
+        left, there = _standing(node, known, gone=there)
+        if left is not None:
+            kept.append(left)
+    same = len(kept) == len(nodes) and all(one is two for one, two in zip(kept, nodes, strict=True))
+    found = known[id(nodes), gone] = (nodes if same else tuple(kept)), there
+    return found
+
+
+def _standing(node: Node, known: _Known, *, gone: bool) -> tuple[Node | None, bool]:
+    """What is left of a node, and whether the group is gone behind it."""
+    if isinstance(node, GroupEnd):
+        return None, True
+    if isinstance(node, Op):
+        gone = gone and node.op not in _MAKE_GROUPS
+        return (None if gone else node), gone
+    if isinstance(node, Branch):
+        sides = [_while_group_stands(side, known, gone=gone) for side in (node.then, node.other)]
+        (then, _), (other, _) = sides
+        if then is not node.then or other is not node.other:
+            node = node._replace(then=then, other=other)
+        return node, all(ended for side, ended in sides if not _ends(side))
+    if isinstance(node, (Loop, Scope)):
+        body, ended = _while_group_stands(node.body, known, gone=gone)
+        # a loop may not run at all
+        return (node if body is node.body else node._replace(body=body)), ended if isinstance(node, Scope) else gone
+    return node, gone
 
 
 def _ends(nodes: Trace) -> bool:
