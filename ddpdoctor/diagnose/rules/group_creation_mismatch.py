@@ -19,9 +19,7 @@ Call `new_group` on every rank, for every group, in the same order, or pass `use
 call.
 
 ## When it is wrong
-The diagnosis does not say why a rank did not reach the call; it may have left a loop earlier. It is at most `likely`,
-except in a hang where ranks have groups of one name with other members: those are seen, and torch never makes them by
-`new_group` where all ranks call it alike.
+The diagnosis does not say why a rank did not reach the call; it may have left a loop earlier. It is at most `likely`.
 
 ## References
 https://github.com/pytorch/pytorch/issues/81291 https://github.com/pytorch/pytorch/issues/130102
@@ -69,8 +67,8 @@ def _of_one_name(facts: Facts, found: Misnamed) -> Diagnosis:
     return diagnosis(
         GROUP_CREATION_MISMATCH,
         facts.waiting,
-        # a rank that failed may have done so for a reason of its own
-        confidence=Confidence.CERTAIN if facts.outcome is Outcome.HANG else Confidence.LIKELY,
+        # that they are not alike is seen; a rank may fail or stand still for a reason of its own all the same
+        confidence=Confidence.LIKELY,
         blame=Confidence.POSSIBLE,
         summary=f"group {found.name} has {one}, and {other}: not all ranks have created the same",
         why=(
