@@ -92,19 +92,23 @@ _MOST_RANKS = 4096
 
 
 def _listed_ranks(ranks: Value) -> tuple[int, ...] | None:
+    """The ranks of a list, if all ranks name the same."""
+    named = {listed_ranks(ranks, rank) for rank in range(WORLD)}
+    return named.pop() if len(named) == 1 else None
+
+
+def listed_ranks(ranks: Value, by: int) -> tuple[int, ...] | None:
+    """The ranks of a list as a rank names them, None if they are not known."""
     made = ranks.object
     if isinstance(made, Made) and made.path in _SEQUENCES and len(made.args) == 1:
-        return _listed_ranks(made.args[0])
+        return listed_ranks(made.args[0], by)
     if isinstance(made, Made) and made.path == "builtins.range":
         # `range(world_size)` is all ranks of the simulated job
-        bounds = [bound.constant for bound in made.args]
-        if len(bounds) > 2 or not all(type(bound) is int and bound <= _MOST_RANKS for bound in bounds):
-            return None
-        return tuple(range(*bounds)) or None
+        bounds = [atom for bound in made.args if type(atom := bound.at(by)) is int and atom <= _MOST_RANKS]
+        return tuple(range(*bounds)) or None if len(bounds) == len(made.args) <= 2 else None
     items = ranks.object.items if isinstance(ranks.object, Items) else None
-    if items is None or not all(isinstance(i.constant, int) for i in items):
-        return None
-    return tuple(i.constant for i in items)
+    named = [atom for item in items or () if isinstance(atom := item.at(by), int)]
+    return tuple(named) if items is not None and len(named) == len(items) else None
 
 
 def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str, taint: Taint) -> None:

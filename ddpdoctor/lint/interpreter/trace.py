@@ -155,6 +155,11 @@ def exits(nodes: Trace) -> bool:
     return False
 
 
+def leaves(nodes: Trace) -> bool:
+    """Whether no rank reaches the end: the interpreter records nothing after an exit."""
+    return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
+
+
 def leaving_through(nodes: Trace, last: Trace, *, looped: bool = False) -> Trace:
     """A block's nodes, with the nodes of its `finally` before every exit from it; `looped`: in a loop of its own."""
     if not operates(last) or exits(last) or not exits(nodes):
@@ -240,17 +245,12 @@ def _standing(node: Node, known: _Known, *, gone: bool) -> tuple[Node | None, bo
         (then, _), (other, _) = sides
         if then is not node.then or other is not node.other:
             node = node._replace(then=then, other=other)
-        return node, all(ended for side, ended in sides if not _ends(side))
+        return node, all(ended for side, ended in sides if not leaves(side))
     if isinstance(node, (Loop, Scope)):
         body, ended = _while_group_stands(node.body, known, gone=gone)
         # a loop may not run at all
         return (node if body is node.body else node._replace(body=body)), ended if isinstance(node, Scope) else gone
     return node, gone
-
-
-def _ends(nodes: Trace) -> bool:
-    """Whether nothing is run behind the nodes."""
-    return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
 
 
 _MAKE_GROUPS = frozenset({"init_process_group", "deepspeed.initialize"})

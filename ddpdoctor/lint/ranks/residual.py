@@ -21,6 +21,7 @@ from ddpdoctor.lint.interpreter.trace import (
     Scope,
     Trace,
     exits,
+    leaves,
     operates,
 )
 from ddpdoctor.lint.values.tags import Tag
@@ -111,12 +112,12 @@ class Builder:
         """The path at each node: after `if x: return`, `x` is false on it."""
         for node in nodes:
             yield path
-            if not isinstance(node, Branch) or _leaves(node.then) is _leaves(node.other):
+            if not isinstance(node, Branch) or leaves(node.then) is leaves(node.other):
                 continue
             side, _ = self._decide(node, path.assumed)
             atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
             if side is None and isinstance(atom, Symbol):
-                path = path.assuming(atom.key, _leaves(node.other) is not atom.negated)
+                path = path.assuming(atom.key, leaves(node.other) is not atom.negated)
 
     def _node(self, node: Node, rest: Cell | None, path: _Path) -> Cell | None:
         if isinstance(node, Op):
@@ -265,11 +266,6 @@ class Builder:
     def _numbered(self, key: tuple[object, ...], rest: Cell | None) -> int:
         whole = (*key, _number(rest))
         return self.numbers.setdefault(whole, len(self.numbers) + 1)
-
-
-def _leaves(nodes: Trace) -> bool:
-    """Whether no rank reaches the end: the interpreter records nothing after an exit."""
-    return bool(nodes) and isinstance(nodes[-1], BlockExit) and nodes[-1].kind != "yield"
 
 
 def _busy(body: Cell | None) -> Cell | None:

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter.collective_calls import listed_ranks
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, place, proof
 from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
@@ -87,42 +88,20 @@ _OF_MORE = "where the job has more ranks than one such group, "
 
 def _differ(given: Value) -> tuple[Severity, str] | None:
     """How sure it is that ranks name other members, and an example; None if nothing says so, and of ranks alone."""
-    values = _bounds(given) or ()
-    lists = _lists(values, ranged=_is_range(given))
-    if lists is None or any(one == [rank] for rank, one in enumerate(lists)):
+    lists = [[*named] for rank in range(WORLD) if (named := listed_ranks(given, rank)) is not None]
+    if len(lists) < WORLD or any(one == [rank] for rank, one in enumerate(lists)):
         return None
     other = next((rank for rank in range(WORLD) if lists[rank] != lists[0]), None)
     if other is not None:
         return Severity.ERROR, f": rank 0 that of {lists[0]}, rank {other} that of {lists[other]}"
-    return (Severity.WARNING, "") if any(value.tags & ANY_RANK for value in values) else None
+    return (Severity.WARNING, "") if _is_computed(given) else None
 
 
-def _lists(values: tuple[Value, ...], *, ranged: bool) -> list[list[int]] | None:
-    """The members that each rank names; None if they are not known."""
-    named = [[atom for value in values if isinstance(atom := value.at(rank), int)] for rank in range(WORLD)]
-    if any(len(one) < max(len(values), 1) for one in named):
-        return None
-    return [[*range(*one)] if ranged else one for one in named]
-
-
-def _bounds(given: Value) -> tuple[Value, ...] | None:
-    """The elements of a list, or the arguments of the range that it is made of."""
+def _is_computed(given: Value) -> bool:
+    """Whether what a list is made of depends on the rank's number."""
     made = given.object
-    if isinstance(made, Items):
-        return made.items
-    if isinstance(made, Made) and made.path in _LISTS and len(made.args) == 1:
-        return _bounds(made.args[0])
-    return made.args if isinstance(made, Made) and made.path == _RANGE and len(made.args) in (1, 2) else None
-
-
-def _is_range(given: Value) -> bool:
-    made = given.object
-    if isinstance(made, Made) and made.path in _LISTS and made.args:
-        return _is_range(made.args[0])
-    return isinstance(made, Made) and made.path == _RANGE
-
-
-_LISTS, _RANGE = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"}), "builtins.range"
+    parts = made.items if isinstance(made, Items) else made.args if isinstance(made, Made) else ()
+    return bool(given.tags & ANY_RANK) or any(map(_is_computed, parts))
 
 
 def _by_rank(item: CollectiveDivergence) -> bool:
