@@ -1,8 +1,9 @@
 """Does anything grow, or stay? `python -m benchmarks.soak` watches one job for half an hour.
 
 The job (tests/e2e/programs/soaking.py) has steps of random length, data workers that come and go, subgroups that are
-made and destroyed, and is started again twice by its launcher. Every few seconds the memory (proportional set size),
-open descriptors and threads of `ddpdoctor watch` and of the ranks are read, and the bytes and files of the run folder.
+made and destroyed, and is started again twice by its launcher. Every few seconds the memory (anonymous pages: what a
+process has allocated; shares of files that it maps change with every other process that maps them), open descriptors
+and threads of `ddpdoctor watch` and of the ranks are read, and the bytes and files of the run folder.
 
 A straight line is fitted to each process's values, its first part left out; what is told is the growth in an hour with
 its interval of 95 %. Exit status 1 if a growth is surely above what is allowed (LIMITS), if anything but the planned
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import re
 import shutil
 import statistics
 import sys
@@ -43,6 +45,8 @@ ENOUGH = 24
 LIMITS: Mapping[str, float] = {"MB": 4.0, "descriptors": 1.0, "threads": 1.0, "folder MB": 1.0, "files": 6.0}
 #: how a line begins that tells of an early sign: a hint, and in this job a false one
 SIGN = "ddpdoctor: early sign"
+#: pages of a process's own, in proc(5): a kilobyte is 1024 bytes there
+_ALLOCATED = re.compile(r"^(Anonymous|Swap): +([0-9]+) kB$", re.MULTILINE)
 #: two-sided, normal: there are hundreds of readings
 DEVIATIONS = 1.96
 
@@ -105,6 +109,12 @@ class Readings:
                 self._series["folder", 0, "files"].append((now, float(len(files))))
                 self._series["folder", 0, "folder MB"].append((now, sum(one.st_blocks for one in files) * 512 / 1e6))
 
+    def save(self, path: Path) -> None:
+        """Write all values down: whose, process, what, seconds, value."""
+        with path.open("w", encoding="utf-8") as file:
+            for (who, pid, what), readings in sorted(self._series.items()):
+                file.writelines(f"{who},{pid},{what},{time:.1f},{value}\n" for time, value in readings)
+
     def growths(self) -> Iterator[Growth]:
         """Of all that was read for long enough."""
         for (who, _, what), readings in sorted(self._series.items()):
@@ -127,7 +137,9 @@ def _role(process: psutil.Process) -> str:
 
 
 def _values(process: psutil.Process) -> Iterator[tuple[str, float]]:
-    yield "MB", process.memory_full_info().pss / 1e6
+    rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii")
+    kilobytes = {name: int(number) for name, number in _ALLOCATED.findall(rollup)}
+    yield "MB", sum(kilobytes.values()) * 1024 / 1e6
     yield "descriptors", float(process.num_fds())
     yield "threads", float(process.num_threads())
 
@@ -148,6 +160,7 @@ def soak(minutes: float, seed: int, folder: Path, tell: Callable[[str], None]) -
     finally:
         over.set()
         reader.join()
+        readings.save(folder / "readings.csv")
     for one in readings.growths():
         tell(f"{one}{'   TOO MUCH' if one.is_too_much else ''}")
         if one.is_too_much:

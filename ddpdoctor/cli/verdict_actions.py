@@ -169,7 +169,7 @@ class VerdictActions:
             named = f" for {first.code}: {first.summary}" if first else ""
             self._console.say_unless_quiet(f"the job was stopped after {seconds:.0f} s{named}")
         else:
-            seen = _in_words(self._watcher.seen(), self._watcher.groups()) if self._watcher else ""
+            seen = _in_words(self._watcher.seen(), *self._watcher.groups()) if self._watcher else ""
             attempts = len(self._attempts)
             failed = f"; {attempts} attempt{'s' if attempts > 1 else ''} before had failed" if attempts else ""
             self._console.say_unless_quiet(f"the job ended with {ended} after {seconds:.0f} s{seen}{failed}")
@@ -376,14 +376,14 @@ def _exhibit(form: str, verdict: Verdict) -> Exhibit:
     return exhibit.of(verdict.report, assemble.assemble(verdict.capture))
 
 
-def _in_words(seen: Seen, groups: int) -> str:
+def _in_words(seen: Seen, groups: int, whole: bool) -> str:
     """What was seen of the job: a run without ranks or without a group was not watched for hangs."""
     if not seen.ranks:
         return " (no rank of a distributed job was seen)"
     ranks = f"{seen.ranks} rank{'s' if seen.ranks > 1 else ''}"
     if not seen.group:
         return f" ({ranks}; no process group was seen)"
-    parts = [ranks, f"{groups} process group{'s' if groups != 1 else ''}"]
+    parts = [ranks, f"{groups} process group{'s' if groups != 1 else ''}{'' if whole else ' or more'}"]
     if seen.steps:
         parts.append(f"{seen.steps} step{'s' if seen.steps != 1 else ''}")
     if (wait := seen.pace.longest) is not None:

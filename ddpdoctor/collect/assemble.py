@@ -54,7 +54,7 @@ def assemble(capture: Capture) -> Evidence:
         world_size=_world_size(workers, last),
         ranks=tuple(sorted(ranks, key=lambda r: r.rank)),
         timing=capture.timing,
-        gaps=tuple(dict.fromkeys((*_gaps(last, workers, ranks), *_unseen_holders(ranks)))),
+        gaps=tuple(dict.fromkeys((*_gaps(last, workers, ranks), *_unseen_holders(ranks), *_unnamed(ranks)))),
         code=capture.code,
         command=redacted_command(capture.command),
         versions=capture.versions,
@@ -378,6 +378,13 @@ def _expected(gap: Gap, ranks: list[RankEvidence]) -> bool:
     """Whether a gap is explained by the process's exit, so that it need not be reported."""
     gone = {r.rank for r in ranks if r.exit is not None}
     return gap.rank in gone and gap.source in (Source.STACKS, Source.PROCESSES, Source.RECORDER)
+
+
+def _unnamed(ranks: list[RankEvidence]) -> list[Gap]:
+    """Ranks whose page has no room left for the names of places and groups."""
+    reason = "its page had no room for the names of more lines and process groups: of calls there they are not known"
+    remedy = "make process groups once, not in every step"
+    return [Gap(Source.PAGES, seen.rank, reason, remedy) for seen in ranks if seen.page and seen.page.texts_lost]
 
 
 def _unseen_holders(ranks: list[RankEvidence]) -> list[Gap]:

@@ -112,6 +112,7 @@ def decode_page(data: bytes) -> Page:
         calls=tuple(_call(call) for call in raw.calls if call.kind != layout.KINDS[0]),
         events=tuple(_event(event) for event in raw.events),
         events_lost=raw.events_lost,
+        texts_lost=raw.texts_lost,
         communicating_threads=raw.communicating,
         thread_numbers=tuple(ThreadNumbers(*pair) for pair in raw.numbers),
         pending=tuple(raised for raised in map(_raised, raw.pending) if raised is not None),

@@ -161,6 +161,8 @@ class Page:
     events: tuple[Event, ...]
     #: events that the ring has overwritten
     events_lost: int = 0
+    #: there was no room for the names of some places and groups
+    texts_lost: bool = False
     #: threads that have ever issued a collective
     communicating_threads: tuple[int, ...] = ()
     #: of threads that called what is hooked

@@ -96,10 +96,11 @@ class Arrivals:
         self._waited = 0.0
         self._first: dict[int, float] = {}
         self._last: dict[int, float] = {}
+        self._blind = False
 
     def add(self, rank: int, moments: Iterable[Moment]) -> None:
         """Take in what a rank did next, in order."""
-        for moment in moments:
+        for moment in moments if not self._blind else ():
             time, code, thread, place, group, blocks, message, _ = moment
             trail = self._trails[rank, thread]
             if message is not None:
@@ -114,7 +115,8 @@ class Arrivals:
             trail.append((time, place))
 
     def forget(self) -> None:
-        """Begin anew: moments were lost, so meetings cannot be numbered any more. Sums are kept."""
+        """Moments were lost, so meetings cannot be numbered any more: the sums stay as they are."""
+        self._blind = True
         self._open.clear()
         self._trails.clear()
         self._messages.clear()
@@ -143,10 +145,10 @@ class Arrivals:
         what = self._meeting(moment)
         self._met[moment.group, what] += 1
         self._waited += sum(longest - one for one in taken)  # of large times only the differences are exact
-        tally = self._tallies[moment.group, what, last]
         # of many meetings nearly together, chance alone makes one the last: those count that were late
         if lead < SHORTEST:
             return
+        tally = self._tallies[moment.group, what, last]
         tally.late += 1
         tally.seconds += lead
         if found := _excess(came[last].gaps, [one.gaps for rank, one in came.items() if rank != last]):

@@ -38,14 +38,16 @@ class PagePoller:
         timeout = min(self._timeouts.values(), default=None)
         return Pulse(time.monotonic(), moved, max((h.steps for h in heads), default=0), pages, timeout, tuple(heads))
 
-    def groups(self, workers: tuple[Worker, ...]) -> frozenset[Group]:
-        """The process groups that any rank has made. Reads whole pages, so it is for once."""
-        found: set[Group] = set()
+    def groups(self, workers: tuple[Worker, ...]) -> tuple[frozenset[Group], bool]:
+        """The process groups that any rank has made, and whether these are all. Reads whole pages: for once."""
+        found, whole = set[Group](), True
         for worker in workers:
             if self._run is not None and worker.role is Role.RANK:
                 with contextlib.suppress(OSError, ValueError):
-                    found.update(decode_page(read_file(self._run / f"{worker.pid}.page")).groups)
-        return frozenset(found)
+                    page = decode_page(read_file(self._run / f"{worker.pid}.page"))
+                    found.update(page.groups)
+                    whole = whole and not page.texts_lost
+        return frozenset(found), whole
 
     def _head(self, worker: Worker) -> bytes | None:
         """The page's first bytes; more of them until they contain the default group's timeout, which is constant."""

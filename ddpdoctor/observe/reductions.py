@@ -75,10 +75,8 @@ class Reductions:
         begun.append(Backward(moment.time, begun[-1].number + 1 if begun else 0, moment.place))
 
     def forget(self) -> None:
-        """Begin anew: moments were lost, so backwards cannot be numbered any more. Sums are kept."""
+        """Moments were lost, so backwards cannot be numbered any more: the sums stay as they are."""
         self._begun.clear()
-        for seen in self._seen.values():
-            seen.newest = -1
 
     def take(self, group: int, issued: Mapping[int, Sequence[float]]) -> None:
         """Take in when each rank issued the collectives of a group, the same ones in order.

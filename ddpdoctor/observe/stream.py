@@ -100,6 +100,9 @@ class Names:
         return number
 
 
+#: looked up texts that are kept: a job may make a group for every epoch
+MOST_FIXED = 4096
+
 #: code, site, group, operation, flags and path of an event, and whether it reduces gradients; what is not code or flags
 #: is the position of a text
 _Key = tuple[int, int, int, int, int, int, bool]
@@ -139,6 +142,8 @@ class Translator:
         key = (code, site, group, op, flags, path, reduces)
         fixed = self._fixed.get(key)
         if fixed is None:
+            if len(self._fixed) >= MOST_FIXED:
+                self._fixed.clear()
             fixed = self._fixed[key] = self._look_up(key)
         code, place, met, blocks, route, sends = fixed
         if sends is None:
@@ -187,5 +192,8 @@ class Translator:
         return self._names.route(place, frames) if frames else NOWHERE
 
     def _group(self, position: int) -> int:
-        found = self._texts.group(position) if position else None
-        return self._world if found is None else self._names.group(*found)
+        """The number of the group; NOWHERE if the page had no room for it, since who meets in it is not known."""
+        if not position:
+            return self._world
+        found = self._texts.group(position)
+        return NOWHERE if found is None else self._names.group(*found)

@@ -381,9 +381,10 @@ class Watcher:
         grouped = self._progress.group_timeout is not None
         return Seen(len(ranks), self._progress.steps, grouped, self._progress.moved, self._pace, self._early.waited())
 
-    def groups(self) -> int:
-        """The number of process groups that were seen, for the end of the job."""
-        return len(self._pages.groups(self._workers()))
+    def groups(self) -> tuple[int, bool]:
+        """The number of process groups that were seen, and whether these are all, for the end of the job."""
+        found, whole = self._pages.groups(self._workers())
+        return len(found), whole
 
     def stands_still(self, now: float) -> bool:
         """Whether nothing has moved for a while and nothing was reported of it: a look before the end is worth it."""

@@ -95,6 +95,8 @@ ASYNCHRONOUS, TAGGED, GRADIENTS, KIND_SHIFT = 1, 2, 4, 4
 UNREDUCED, REDUCES = 4, 8
 #: numel, peer or root is not known
 NONE = -1
+#: in place of the position of a group that the log of texts had no room for; 0 is no group, or the default one
+UNKNOWN = TEXTS_SIZE + 1
 
 
 class RawCall(NamedTuple):
@@ -156,6 +158,8 @@ class RawPage(NamedTuple):
     ending: dict[str, Any] | None
     #: as `thread_stacks` describes them; None if none were taken, or the page's version has none
     stacks: dict[str, Any] | None
+    #: the log of texts had no room for some: what they name is not known
+    texts_lost: bool
 
 
 def peek(data: bytes) -> tuple[int, float, float]:
@@ -239,6 +243,7 @@ def read(data: bytes) -> RawPage:
         pending=read_pending(data),
         ending=ending if isinstance(ending, dict) else None,
         stacks=stacks if isinstance(stacks, dict) else None,
+        texts_lost=used > TEXTS_SIZE,
     )
 
 

@@ -83,6 +83,7 @@ class PageWriter:
         self._clocks = memoryview(self._map).cast("d")
         self._texts: dict[Any, int] = {}
         self._text_end = 0
+        self._texts_lost = False
         self._numbers = itertools.count(1)
         self._slots: dict[int, Slot] = {}
         self._local = threading.local()
@@ -129,12 +130,15 @@ class PageWriter:
         # space is reserved before it is filled: a signal handler or another thread may append between these lines
         start = self._text_end
         if start + size > page.TEXTS_SIZE:
+            self._texts_lost = True
+            self._words[page.TEXT_USED] = page.TEXTS_SIZE + 1
             return 0
         self._text_end = start + size
         at = page.TEXTS + start
         self._map[at + string_table.HEAD.size : at + size] = payload
         string_table.HEAD.pack_into(self._map, at, len(payload))
-        self._words[page.TEXT_USED] = self._text_end
+        if not self._texts_lost:
+            self._words[page.TEXT_USED] = self._text_end
         position = self._texts[value] = start + 1
         return position
 

@@ -15,6 +15,7 @@ from ddpdoctor.model.codec import encode
 from ddpdoctor.model.evidence import Evidence, Gap, Source, Timing
 from ddpdoctor.model.processes import Exit, ProcessState, ThreadState
 from ddpdoctor.model.ranks import Rank, Role, Worker
+from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import PageWriter
 
 ALIVE = json.dumps(encode(ProcessState(1.0, "S", 1.0, 0))).encode()
@@ -41,6 +42,16 @@ def test_holders_that_may_not_be_looked_at_are_a_gap() -> None:
     (gap,) = found.gaps
     assert (gap.source, gap.rank, gap.remedy) == (Source.PROCESSES, 0, "run ddpdoctor as root")
     assert gap.reason == f"the holder of what it waits on is not known: {hidden}"
+
+
+def test_names_that_a_page_has_no_room_for_are_a_gap(tmp_path: Path) -> None:
+    writer = PageWriter(str(tmp_path / "100.page"), {"pid": 100, "started_ticks": 1, "rank": 0, "world_size": 1})
+    assert not writer.text("a" * layout.TEXTS_SIZE)
+    rank = Worker(100, 1.0, Role.RANK, Rank(0), 0, 1)
+    parts = (Part(PartKind.PROCESS, 100, ALIVE), Part(PartKind.PAGE, 100, Path(writer.path).read_bytes()))
+    (gap,) = assemble(Capture((Sample(1.0, (rank,), parts, ()),), Timing(0.0, 0.0, 0.0, 1.0))).gaps
+    assert (gap.source, gap.rank) == (Source.PAGES, 0)
+    assert "no room" in gap.reason
 
 
 def pids(evidence: Evidence) -> dict[int, int]:

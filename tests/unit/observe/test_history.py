@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from ddpdoctor.observe import history as history_module
 from ddpdoctor.observe.history import History
 from ddpdoctor.observe.seats import LivePages
 from ddpdoctor.observe.shifts import STEADY
+from ddpdoctor.probe import groups
+from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import CALL_EVENT, CALL_KIND, Operation, PageWriter
 
 RANKS = 3
@@ -38,14 +42,29 @@ class Job:
         self._writers[rank] = PageWriter(str(path), identity)
         self.workers.append(Worker(process.pid, float(len(self.workers)), Role.RANK))
 
-    def meet(self, ranks: range, line: int, times: int = 1) -> None:
-        """Collectives of some ranks at a line."""
+    def meet(self, ranks: Iterable[int], line: int, times: int = 1, *, group: str = "") -> None:
+        """Collectives of some ranks at a line, in a group of these ranks or in the default one."""
+        ranks = tuple(ranks)
         for writer in (self._writers[rank] for rank in ranks):
             place = writer.text(("/job/train.py", line, "train"))
+            at = groups.declare(writer, group, "undefined", ranks) if group else 0
             for _ in range(times):
                 slot = writer.slot()
-                writer.enter(slot, Operation(CALL_KIND["all"], writer.text("all_reduce")), (place, 0), CALL_EVENT)
+                writer.enter(slot, Operation(CALL_KIND["all"], writer.text("all_reduce"), at), (place, 0), CALL_EVENT)
                 writer.leave(slot, 0)
+
+    def enter(self, rank: int, *, group: str) -> None:
+        """A collective of two ranks, of which one begins and is not done."""
+        writer = self._writers[rank]
+        at = groups.declare(writer, group, "undefined", (rank, rank + 1))
+        writer.enter(writer.slot(), Operation(CALL_KIND["all"], writer.text("all_reduce"), at), (0, 0), CALL_EVENT)
+
+    def lose_texts(self) -> None:
+        """Fill the pages' logs of texts, as thousands of groups do."""
+        for writer in self._writers.values():
+            number = itertools.count()
+            while writer.text(f"{next(number):01000}") or writer.text(f"{next(number)}"):
+                pass
 
     def step(self, times: int) -> None:
         """Steps of all ranks, of two collectives each."""
@@ -163,3 +182,53 @@ def test_a_backend_that_is_known_late_counts(job: Job, history: History) -> None
     job.identify(0, backend="nccl")
     history.read(job.workers)
     assert history.arrivals.device
+
+
+def test_who_meets_in_a_group_that_a_page_has_no_room_for_is_not_known(job: Job, history: History) -> None:
+    """Such a group is not the default one: of that, two ranks would have made more collectives than the third."""
+    for rank in range(RANKS):
+        job.start(rank)
+    job.step(times=STEADY)
+    job.lose_texts()
+    history.read(job.workers)
+    met = history.arrivals.waited()
+    for number in range(4 * STEADY):
+        job.meet(range(2), 7, group=str(number))
+        job.step(times=1)
+        history.read(job.workers)
+    waited = history.arrivals.waited()
+    assert met is not None
+    assert waited is not None
+    assert waited.meetings == met.meetings + 8 * STEADY
+    assert waited.share < 0.9
+    assert history.shifts.found() == ()
+
+
+def test_a_thread_in_a_group_that_a_page_has_no_room_for_is_not_taken_for_one_that_waits_for_all(
+    job: Job, tmp_path: Path
+) -> None:
+    for rank in range(RANKS):
+        job.start(rank)
+    pages = LivePages(tmp_path)
+    job.enter(0, group="1")
+    [standing] = [stand for seat in pages.seats(job.workers, time.monotonic() + 60.0) for stand in seat.stands]
+    assert standing.group == "1"
+    job.lose_texts()
+    job.enter(0, group="2")
+    assert [seat.stands for seat in pages.seats(job.workers, time.monotonic() + 60.0)] == [()] * RANKS
+
+
+def test_what_was_seen_of_arrivals_stays_when_rows_are_lost(job: Job, history: History) -> None:
+    """What comes after the loss cannot be paired: the ranks lose different rows."""
+    for rank in range(RANKS):
+        job.start(rank)
+    job.step(times=STEADY)
+    history.read(job.workers)
+    before = history.arrivals.waited()
+    job.meet(range(1), 5, times=layout.EVENT_ROWS + 9)
+    job.step(times=STEADY)
+    history.read(job.workers)
+    job.step(times=STEADY)
+    history.read(job.workers)
+    assert before is not None
+    assert history.arrivals.waited() == before

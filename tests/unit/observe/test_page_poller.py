@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ddpdoctor.model.ranks import Rank, Role, Worker
 from ddpdoctor.observe.page_poller import PagePoller
+from ddpdoctor.probe import groups
 from ddpdoctor.probe import page as layout
 from ddpdoctor.probe.writer import EVENT_KIND, PageWriter
 
@@ -52,3 +53,18 @@ def test_ranks_without_a_readable_page_say_nothing(tmp_path: Path) -> None:
     pulse = PagePoller(tmp_path).pulse(workers, 5.0)
     assert (pulse.moved, pulse.steps, pulse.pages) == (5.0, 0, 0)
     assert PagePoller(None).pulse(workers, 5.0).pages == 0
+
+
+def test_groups_are_counted_as_far_as_a_page_has_room_for_them(tmp_path: Path) -> None:
+    writer = page(tmp_path, 1)
+    assert groups.declare(writer, "1", "undefined", (0, 1)) != layout.UNKNOWN
+    assert (len(PagePoller(tmp_path).groups((worker(1),))[0]), PagePoller(tmp_path).groups((worker(1),))[1]) == (
+        1,
+        True,
+    )
+    long = "d" * 4000
+    made = [groups.declare(writer, str(number), long, (0, 1)) for number in range(2, 200)]
+    seen, whole = PagePoller(tmp_path).groups((worker(1),))
+    assert len(seen) == 1 + sum(position != layout.UNKNOWN for position in made)
+    assert layout.UNKNOWN in made
+    assert not whole
