@@ -39,8 +39,6 @@ class LivePage:
         self.texts = StringTable()
         #: rows of the history were overwritten before they were read, or never written
         self.lost = False
-        #: there was no room for some texts
-        self.texts_lost = False
         #: (thread, name of the group) of every call that was read
         self.users: set[tuple[int, str]] = set()
 
@@ -129,7 +127,6 @@ class LivePage:
 
     def _read_texts(self, file: int) -> None:
         used = int.from_bytes(os.pread(file, 8, layout.TEXT_USED * 8), sys.byteorder)
-        self.texts_lost = used > layout.TEXTS_SIZE
         wanted = min(used, layout.TEXTS_SIZE) - self.texts.end
         if wanted > 0:
             self.texts.extend(os.pread(file, wanted, layout.TEXTS + self.texts.end))

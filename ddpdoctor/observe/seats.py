@@ -61,8 +61,6 @@ def _seat(page: LivePage, known: tuple[int, int], pid: int, now: float) -> Seat:
         return Seat(rank, pid, gone=True)
     calls, communicating = page.calls()
     innermost = {call.thread: call for call in calls}
-    # who can meet a call is not known where the page had no room for its group
-    known_calls = [call for call in innermost.values() if call.group or not page.texts_lost]
     users: dict[str, set[int]] = defaultdict(set)
     if not page.lost:
         for thread, group in page.users:
@@ -70,7 +68,7 @@ def _seat(page: LivePage, known: tuple[int, int], pid: int, now: float) -> Seat:
     return Seat(
         rank,
         pid,
-        stands=tuple(stand for call in known_calls if (stand := _stand(known, call, now)) is not None),
+        stands=tuple(stand for call in innermost.values() if (stand := _stand(known, call, now)) is not None),
         threads=frozenset({pid, *communicating}),
         users={group: frozenset(threads) for group, threads in users.items()},
     )

@@ -192,8 +192,5 @@ class Translator:
         return self._names.route(place, frames) if frames else NOWHERE
 
     def _group(self, position: int) -> int:
-        """The number of the group; NOWHERE if the page had no room for it, since who meets in it is not known."""
-        if not position:
-            return self._world
-        found = self._texts.group(position)
-        return NOWHERE if found is None else self._names.group(*found)
+        found = self._texts.group(position) if position else None
+        return self._world if found is None else self._names.group(*found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from typing import Any, NamedTuple
 
-from . import page as layout
 from . import string_table
 from .writer import PageWriter
 
@@ -62,9 +61,9 @@ def _learn(page: PageWriter, group: Any, world: Any) -> KnownGroup | None:
 
 
 def declare(page: PageWriter, name: str, description: str, members: tuple[int, ...]) -> int:
-    """The text position of a group, which torch may not know yet (during a rendezvous); UNKNOWN if there is no room."""
+    """The text position of a group, which torch may not know yet (during a rendezvous)."""
     runs = tuple(tuple(run) for run in string_table.encode_members(list(members)))
-    return page.text((name, description, runs)) or layout.UNKNOWN
+    return page.text((name, description, runs)) or page.unnamed_group()
 
 
 def forget() -> None:

@@ -66,6 +66,8 @@ EVENTS, EVENT_ROWS = THREADS + THREAD_ROWS * THREAD_SIZE, 4096
 EVENT = struct.Struct("@QdqIIIIIiiiBB2xIQ")
 
 TEXTS, TEXTS_SIZE = EVENTS + EVENT_ROWS * EVENT.size, 512 * 1024
+#: bytes of the log that are kept for what stands for the groups that it has no room for
+TEXTS_KEPT = 256
 #: the stacks that the process takes of itself while nothing moves
 STACKS, STACKS_SIZE = TEXTS + TEXTS_SIZE, 64 * 1024
 #: per row of LOADERS: iterators made, batches of the newest plus one (0: not known)
@@ -95,8 +97,6 @@ ASYNCHRONOUS, TAGGED, GRADIENTS, KIND_SHIFT = 1, 2, 4, 4
 UNREDUCED, REDUCES = 4, 8
 #: numel, peer or root is not known
 NONE = -1
-#: in place of the position of a group that the log of texts had no room for; 0 is no group, or the default one
-UNKNOWN = TEXTS_SIZE + 1
 
 
 class RawCall(NamedTuple):

@@ -15,6 +15,8 @@ HEAD = struct.Struct("=I")
 #: bounds the memory that a damaged page can make the reader use
 MOST_MEMBERS = 1 << 18
 MOST_FRAMES = 64
+#: name of what stands for the groups that the log has no room for
+UNNAMED = "?"
 
 
 def encode(value: Any) -> str:
@@ -125,4 +127,4 @@ class StringTable:
 
     def groups(self) -> tuple[tuple[str, str, tuple[int, ...]], ...]:
         found = dict.fromkeys(self.group(position) for position in self._values)
-        return tuple(group for group in found if group is not None)
+        return tuple(group for group in found if group is not None and group[0] != UNNAMED)

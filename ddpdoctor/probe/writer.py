@@ -121,15 +121,21 @@ class PageWriter:
         full."""
         position = self._texts.get(value)
         if position is None:
-            position = self._append(value)
+            position = self._append(value, page.TEXTS_SIZE - page.TEXTS_KEPT)
         return position
 
-    def _append(self, value: Any) -> int:
+    def unnamed_group(self) -> int:
+        """The position of what stands for each group that the log has no room for: who else is in it is not known, so
+        it has this rank alone."""
+        group = (string_table.UNNAMED, "", ((self.identity["rank"], 1),))
+        return self._texts.get(group) or self._append(group, page.TEXTS_SIZE)
+
+    def _append(self, value: Any, limit: int) -> int:
         payload = string_table.encode(value).encode()
         size = string_table.HEAD.size + len(payload)
         # space is reserved before it is filled: a signal handler or another thread may append between these lines
         start = self._text_end
-        if start + size > page.TEXTS_SIZE:
+        if start + size > limit:
             self._texts_lost = True
             self._words[page.TEXT_USED] = page.TEXTS_SIZE + 1
             return 0

@@ -204,7 +204,7 @@ def test_who_meets_in_a_group_that_a_page_has_no_room_for_is_not_known(job: Job,
     assert history.shifts.found() == ()
 
 
-def test_a_thread_in_a_group_that_a_page_has_no_room_for_is_not_taken_for_one_that_waits_for_all(
+def test_a_thread_in_a_group_that_a_page_has_no_room_for_waits_for_nobody_who_is_known(
     job: Job, tmp_path: Path
 ) -> None:
     for rank in range(RANKS):
@@ -215,7 +215,8 @@ def test_a_thread_in_a_group_that_a_page_has_no_room_for_is_not_taken_for_one_th
     assert standing.group == "1"
     job.lose_texts()
     job.enter(0, group="2")
-    assert [seat.stands for seat in pages.seats(job.workers, time.monotonic() + 60.0)] == [()] * RANKS
+    [standing] = [stand for seat in pages.seats(job.workers, time.monotonic() + 60.0) for stand in seat.stands]
+    assert standing.others == frozenset()
 
 
 def test_what_was_seen_of_arrivals_stays_when_rows_are_lost(job: Job, history: History) -> None:
