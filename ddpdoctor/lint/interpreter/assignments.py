@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import container_mutation
+from ddpdoctor.lint.interpreter import container_mutation, tensor_mutation
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values import containers
@@ -34,7 +34,8 @@ def augmented(machine: Machine, frame: Frame, node: Any) -> None:
     if isinstance(node.target, ast.Attribute):
         left = machine.evaluate(frame, node.target)
     right = machine.evaluate(frame, node.value)
-    assign(machine, frame, node.target, binary(type(node.op).__name__, left, right))
+    after = tensor_mutation.changed(frame, node, left, right)
+    assign(machine, frame, node.target, after or binary(type(node.op).__name__, left, right))
 
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:
@@ -55,13 +56,20 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
         kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
         _store_attribute(machine, frame, owner, target.attr, kept)
     elif isinstance(target, ast.Subscript):
-        owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
-        filled = containers.put(owner, index, value)
-        if filled is not None:
-            more = isinstance(owner.object, Table) and not any(k == index.constant for k, _ in owner.object.entries)
-            apart = decided_by(frame, target) if more else None
-            filled = containers.uneven(filled, apart) if apart is not None else filled
-            container_mutation.rebind(machine, frame, target.value, filled)
+        _store_element(machine, frame, target, value)
+
+
+def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:
+    owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
+    filled = containers.put(owner, index, value)
+    if filled is None:
+        filled = tensor_mutation.changed(frame, target, owner, index, value)
+    else:
+        more = isinstance(owner.object, Table) and not any(k == index.constant for k, _ in owner.object.entries)
+        apart = decided_by(frame, target) if more else None
+        filled = containers.uneven(filled, apart) if apart is not None else filled
+    if filled is not None:
+        container_mutation.rebind(machine, frame, target.value, filled)
 
 
 def _store_global(machine: Machine, frame: Frame, name: str, value: Value) -> None:

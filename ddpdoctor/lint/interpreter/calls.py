@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter import (
     fsdp,
     functions,
     methods,
+    tensor_mutation,
     wrapping,
 )
 from ddpdoctor.lint.interpreter.assignments import chosen_here
@@ -74,6 +75,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
             bases.keep(machine, frame, result)
         elif path == aliases.SAMPLER:
             result = result.with_tags(result.tags | (target.tags & Tag.MAYBE))
+        tensor_mutation.handed_out(function, dropped=dropped)
         _record(function, result, dropped=dropped)
         return result
     name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
@@ -82,6 +84,8 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     result = machine.by_name(result, name)
     if isinstance(node.func, ast.Attribute):
         _grow(method, node.func.value)
+        tensor_mutation.by_method(method, node.func.value)
+    tensor_mutation.handed_out(method, dropped=dropped)
     _record(method, result, dropped=dropped)
     return result
 

@@ -131,6 +131,14 @@ PURE_METHODS = frozenset({
     "masked_select",
 })  # fmt: skip
 
+#: functions that fill a tensor with numbers that the program names
+TENSORS = frozenset({
+    *(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "tensor", "as_tensor")),
+    *(f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full")),
+    *(f"torch.{name}Tensor" for name in ("", "Float", "Double", "Half", "Int", "Long", "Byte", "Bool")),
+    *(f"torch.cuda.{name}Tensor" for name in ("Float", "Double", "Half", "Int", "Long", "Byte", "Bool")),
+})  # fmt: skip
+
 #: those of them whose result has as many elements as the data decides
 PICKING = frozenset({"unique", "nonzero", "masked_select"})
 #: those of them that give a tensor's size or type, not its content

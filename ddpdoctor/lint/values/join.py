@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.symbols import operation
@@ -120,6 +121,10 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
         items = (choose(by, x, y, masks, (key, i)) for i, (x, y) in enumerate(pairs))
         return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
     chosen = _on_some_ranks(a, b, masks) or _choose_object(a, b, key)
+    if by.local and chosen.taint is Taint.UNKNOWN and _are_numbers(a, b):
+        atom = symbol(key, "chosen", taint=Taint.RANK_LOCAL)
+        why = by.reasons & REASONS | Tag.LOCAL_CHOICE
+        return chosen._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=chosen.tags | why)
     tags = a.tags | b.tags
     uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
     return containers.uneven(chosen, tags & REASONS) if uneven else chosen
@@ -207,9 +212,23 @@ def _on_some_ranks(a: Value, b: Value, masks: tuple[int, int]) -> Value | None:
     return None
 
 
+def _are_numbers(a: Value, b: Value) -> bool:
+    """Whether both are tensors made of numbers, and these differ: `torch.tensor(0)` and `torch.tensor([1])`."""
+    made = [v.object for v in (a, b) if isinstance(v.object, Made) and v.object.path in vocabulary.TENSORS]
+    given = [one.args[0] for one in made if one.args]
+    return len(given) == 2 and given[0] != given[1] and all(map(_is_constant, given))
+
+
+def _is_constant(value: Value) -> bool:
+    parts = containers.parts_of(value)
+    return value.known if parts is None else all(part.known for part in parts)
+
+
 def _choose_object(a: Value, b: Value, key: object) -> Value:
     if a.object == b.object:
-        return a if not b.tags & ~a.tags else a.with_tags(a.tags | b.tags)
+        # a tensor that was changed in place on one side by what this rank has
+        kept = b if b.taint is Taint.RANK_LOCAL else a
+        return kept if not (a.tags | b.tags) & ~kept.tags else kept.with_tags(a.tags | b.tags)
     for one, two in ((a, b), (b, a)):
         if one.object is not None and two.object is None and two.known:
             return one.tagged(Tag.MAYBE)
