@@ -196,7 +196,7 @@ class Analysis(Machine):
             self.stack.pop()
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
-        return CallOutcome(value, prune(inner.out), inner.stores, tuple(sorted(inner.resets)), ends)
+        return CallOutcome(value, prune(inner.out), inner.stores, inner.resets, ends)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """The result of calling a generator: an iterable with the yielded elements."""

@@ -6,11 +6,11 @@ import ast
 
 from ddpdoctor.lint.interpreter import (
     bases,
-    collective_calls,
     container_mutation,
     fsdp,
     functions,
     methods,
+    overwrites,
     tensor_mutation,
     wrapping,
 )
@@ -207,16 +207,16 @@ def _agreed(value: Value) -> Value:
     return value.tagged(Tag.AGREED) if plain and value.taint is Taint.UNKNOWN and not value.known else value
 
 
-def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: tuple[str, ...]) -> None:
-    names = [p.arg for p in function.info.parameters]
-    if function.receiver is not None:
-        names = names[1:]
-    for name, argument in zip(names, node.args, strict=False):
+def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: dict[str, bool]) -> None:
+    signature = function.info.signature
+    names = signature.positional[1:] if function.receiver is not None else signature.positional
+    given = [(name, argument) for name, argument in zip(names, node.args, strict=False)]
+    given += [(signature.rest, argument) for argument in node.args[len(names) :]]
+    given += [(keyword.arg or "", keyword.value) for keyword in node.keywords]
+    for name, argument in given:
         if name in resets:
-            collective_calls.overwrite(frame, argument)
-    for keyword in node.keywords:
-        if keyword.arg in resets:
-            collective_calls.overwrite(frame, keyword.value)
+            of_elements = resets[name] and name != signature.rest
+            (overwrites.overwrite_elements if of_elements else overwrites.overwrite)(frame, argument)
 
 
 def _construct(call: FunctionCall, obj: Class) -> Value:

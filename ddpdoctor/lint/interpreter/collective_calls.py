@@ -6,17 +6,15 @@ import ast
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
+from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
-from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, Tag
-from ddpdoctor.lint.values.values import WORLD, Symbol, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag
+from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
-
-#: methods whose result usually shares the tensor's memory
-_VIEWS = frozenset({"detach", "view", "view_as", "squeeze", "unsqueeze", "flatten", "reshape", "contiguous"})
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
@@ -117,37 +115,6 @@ def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str, 
         argument = next((k.value for k in node.keywords if k.arg == name), None)
     if argument is not None:
         overwrite(frame, argument, taint)
-
-
-def overwrite(frame: Frame, argument: ast.expr, taint: Taint = Taint.UNIFORM) -> None:
-    """Give the variable what a collective wrote to it: a value that is equal on every rank, or of another `taint`."""
-    behind = _same_memory(argument)
-    if behind is not None:
-        overwrite(frame, behind, taint)
-    if isinstance(argument, (ast.List, ast.Tuple)):
-        for element in argument.elts:
-            overwrite(frame, element, taint)
-    if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
-        owner = frame.env.get(argument.value.id)
-        atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
-        if isinstance(atom, Symbol):
-            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=taint)
-    if isinstance(argument, ast.Name):
-        symbol = unknown("reduced", id(argument), taint=taint)
-        before = frame.env.get(argument.id)
-        tags = before.tags & ORIGIN if before is not None else NO_TAGS
-        frame.env[argument.id] = symbol.with_tags(tags)
-        if frame.function is not None and any(p.arg == argument.id for p in frame.function.parameters):
-            frame.resets.add(argument.id)
-
-
-def _same_memory(argument: ast.expr) -> ast.expr | None:
-    """The tensor whose memory `loss.data` or `loss.detach()` shares."""
-    if isinstance(argument, ast.Attribute) and argument.attr == "data":
-        return argument.value
-    if isinstance(argument, ast.Call) and isinstance(argument.func, ast.Attribute) and argument.func.attr in _VIEWS:
-        return argument.func.value
-    return None
 
 
 def enter_method(frame: Frame, spec: Collective, site: SourceSite) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import budgets, signals
+from ddpdoctor.lint.interpreter import budgets, overwrites, signals
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.conditions import as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
@@ -177,6 +177,7 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
     frame.env, frame.out, conditions = dict(before_env), [], []
+    outer, frame.overwritten = frame.overwritten, {}
     for generator in node.generators:
         iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
@@ -190,7 +191,8 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     each = _each(machine, frame, node, iterated)
     values = list(unrolled.values()) if unrolled else each or [machine.evaluate(frame, part) for part in parts]
     body = tuple(frame.out)
-    frame.env, frame.out, frame.loops = before_env, before_out, before_loops
+    inner, frame.env, frame.out, frame.loops = frame.env, before_env, before_out, before_loops
+    overwrites.in_comprehension(frame, node.generators, inner, outer)
     if body:
         site = machine.site(frame, node)
         frame.out.append(Loop((symbol("comprehension", id(node)),), body, site))

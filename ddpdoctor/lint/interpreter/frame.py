@@ -42,8 +42,10 @@ class Frame:
     yields_on: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
-    #: parameters overwritten in place by a collective
-    resets: set[str] = field(default_factory=set)
+    #: parameters overwritten in place by a collective, and whether it is the elements of them that are
+    resets: dict[str, bool] = field(default_factory=dict)
+    #: variables overwritten in place by a collective in the innermost loop, with the taints that they have since
+    overwritten: dict[str, Taint] = field(default_factory=dict)
     #: the statement whose expression is being evaluated, if its value is dropped
     dropped: ast.expr | None = None
     #: nested functions defined here

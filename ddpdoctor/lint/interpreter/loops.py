@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches, budgets
+from ddpdoctor.lint.interpreter import batches, budgets, overwrites
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -133,7 +133,9 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
             machine.execute(frame, node.body)
         assign(machine, frame, node.target, known[-1] if known else value)
 
+    outer, frame.overwritten = frame.overwritten, {}
     body = _loop(machine, frame, loop, count_of(over), start)
+    overwrites.elements(frame, node.target, node.iter, outer)
     for iteration in begun:
         iteration.body = body
 

@@ -35,8 +35,8 @@ class CallOutcome:
     trace: Trace
     #: stores into objects that were passed in
     stores: dict[tuple[int, str], Value]
-    #: positions of parameters that a collective overwrites
-    resets: tuple[str, ...]
+    #: parameters that a collective overwrites, and whether it is the elements of them
+    resets: dict[str, bool]
     #: no rank returns from it
     ends: bool = False
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.interpreter import container_mutation
-from ddpdoctor.lint.interpreter.collective_calls import overwrite
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.invocations import FunctionCall, MethodCall
+from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Made, Method
 from ddpdoctor.lint.values.tags import DATA, NO_TAGS, REASONS, Tag
