@@ -26,6 +26,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Made,
     Namespace,
 )
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
 
 #: functions that return the network given to them, or an equivalent
@@ -144,8 +145,11 @@ def _deepspeed(call: FunctionCall) -> Value | None:
     site = call.site
     call.frame.out.append(Op(call.path, None, site))
     engine = of_object(Made(aliases.ENGINE, site, call.args, call.keywords, call.node), aliases.ENGINE, site)
-    rest = (unknown("deepspeed", site, name) for name in ("optimizer", "loader", "scheduler"))
-    return of_object(Items((engine, *rest)), call.path, site)
+    optimizer, loader, scheduler = (unknown("deepspeed", site, name) for name in ("optimizer", "loader", "scheduler"))
+    data = call.argument(4, "training_data")
+    if data is not None and data.constant is not None:
+        loader = loader.with_object(Made(aliases.LOADER, site, (data,), (), call.node)).tagged(Tag.PREPARED)
+    return of_object(Items((engine, optimizer, loader, scheduler)), call.path, site)
 
 
 #: Tried in this order; the first that gives a value decides. With the paths that each handles.

@@ -85,6 +85,21 @@ _IDIST = ("all_reduce", "all_gather", "broadcast", "barrier", "all_gather_tensor
 _MMENGINE = ("all_reduce", "all_gather", "broadcast", "barrier", "sync_random_seed", "broadcast_object_list",
              "all_reduce_dict", "all_gather_object", "gather", "gather_object", "collect_results",
              "collect_results_cpu", "collect_results_gpu", "all_reduce_params")  # fmt: skip
+#: those of them that write into an argument: its position and name
+_OVERWRITING = {
+    "horovod.torch.allreduce_": (0, "tensor"),
+    "horovod.torch.allreduce_async_": (0, "tensor"),
+    "horovod.torch.broadcast_": (0, "tensor"),
+    "horovod.torch.broadcast_async_": (0, "tensor"),
+    "horovod.torch.grouped_allreduce_": (0, "tensors"),
+    "mmengine.dist.all_reduce": (0, "data"),
+    "mmengine.dist.all_reduce_dict": (0, "data"),
+    "mmengine.dist.broadcast": (0, "data"),
+    "mmengine.dist.broadcast_object_list": (0, "data"),
+    "torch_xla.core.xla_model.all_reduce": (1, "inputs"),
+    "accelerate.utils.broadcast": (0, "tensor"),
+    "accelerate.utils.broadcast_object_list": (0, "object_list"),
+}
 _XM = ("all_reduce", "all_gather", "mesh_reduce", "rendezvous", "reduce_scatter", "all_to_all", "optimizer_step",
        "broadcast_master_param", "save")  # fmt: skip
 _DETECTRON = ("synchronize", "all_gather", "gather", "shared_random_seed", "reduce_dict")
@@ -117,8 +132,9 @@ def _collectives() -> dict[str, Collective]:
         ("detectron2.utils.comm", _DETECTRON),
         ("accelerate.utils", _ACCELERATE),
     ):
-        for name in names:
-            table[f"{prefix}.{name}"] = Collective(name, returns_uniform=_is_uniform(name))
+        for path, name in ((f"{prefix}.{name}", name) for name in names):
+            written = (_OVERWRITING[path],) if path in _OVERWRITING else ()
+            table[path] = Collective(name, overwrites=written, returns_uniform=_is_uniform(name))
     for name in _OPTIMIZER_STATE:
         table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     table["ignite.distributed.auto_model"] = Collective("auto_model")
