@@ -113,6 +113,11 @@ def _is_uniform(op: str) -> bool:
     return not parts and ("gather" not in op or "all" in op)
 
 
+def _of_library(path: str, name: str) -> Collective:
+    written = (_OVERWRITING[path],) if path in _OVERWRITING else ()
+    return Collective(name, overwrites=written, returns_uniform=_is_uniform(name))
+
+
 def _collectives() -> dict[str, Collective]:
     table = {f"torch.distributed.{name}": spec for name, spec in _C10D.items()}
     for name, row in c10d.FUNCTIONAL.items():
@@ -132,9 +137,7 @@ def _collectives() -> dict[str, Collective]:
         ("detectron2.utils.comm", _DETECTRON),
         ("accelerate.utils", _ACCELERATE),
     ):
-        for path, name in ((f"{prefix}.{name}", name) for name in names):
-            written = (_OVERWRITING[path],) if path in _OVERWRITING else ()
-            table[path] = Collective(name, overwrites=written, returns_uniform=_is_uniform(name))
+        table.update((f"{prefix}.{name}", _of_library(f"{prefix}.{name}", name)) for name in names)
     for name in _OPTIMIZER_STATE:
         table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     table["ignite.distributed.auto_model"] = Collective("auto_model")

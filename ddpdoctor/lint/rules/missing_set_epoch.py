@@ -56,6 +56,7 @@ from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.nodes import last_name, walk
@@ -104,7 +105,7 @@ def _to_evaluate(sampler: Made) -> bool:
 
 def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders that go round more than once."""
-    for iteration in facts.iterations:
+    for iteration in (*facts.iterations, *_begun_anew(facts)):
         sampler = _sampler(iteration)
         epochs = _epochs(iteration)
         if sampler is None or epochs is None or _made_anew(facts, sampler, epochs):
@@ -117,18 +118,15 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
         here = place if local else iteration.loop.site
-        loop = f"line {epochs.site.line}"
-        if epochs.site.file != facts.module.path:
-            loop += f" of {posixpath.basename(epochs.site.file)}"
         said = (
             f"set_epoch is never called on {'this sampler' if local else 'the sampler of this loader'}"
             f"{' in its loop' if found is EpochSet.OUTSIDE else ''}, so every epoch has the same order: "
-            f"call it in the loop at {loop}"
+            f"{_where(facts, iteration, epochs)}"
         )
         related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
         if not local:
             related = (related[0], (place, "the sampler is created here"))
-        fix = _fix(facts, iteration, sampler, epochs)
+        fix = _fix(facts, iteration, sampler, epochs) if not _begins_anew(iteration) else None
         trains = loop_purpose.trains(facts, iteration)
         if not trains and _to_evaluate(sampler):
             continue
@@ -151,6 +149,27 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=open_,
         )
+
+
+def _begun_anew(facts: ModuleFacts) -> Iterator[Iteration]:
+    """Loaders whose batches are taken one by one, and that begin anew when they have come to their end:
+    `except StopIteration: batches = iter(loader)`."""
+    for call in facts.named("builtins.iter"):
+        if call.context.handler == "except" and len(call.args) == 1:
+            loop = EnclosingLoop(call.node, call.site, iterated_of(call.args[0])[0], "")
+            yield Iteration(loop, call.context, call.index)
+
+
+def _begins_anew(iteration: Iteration) -> bool:
+    return isinstance(iteration.loop.node, ast.Call)
+
+
+def _where(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> str:
+    """Where the call belongs, in words."""
+    if _begins_anew(iteration):
+        return f"call it with another number before the loader begins anew at line {iteration.loop.site.line}"
+    of = f" of {posixpath.basename(epochs.site.file)}" if epochs.site.file != facts.module.path else ""
+    return f"call it in the loop at line {epochs.site.line}{of}"
 
 
 def _drawn(facts: ModuleFacts, sampler: Made) -> bool:
