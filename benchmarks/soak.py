@@ -1,4 +1,4 @@
-"""Does anything grow, or stay? `python -m benchmarks.soak` watches one job for half an hour.
+"""Does anything grow, or stay? `python -m benchmarks.soak` watches one job for three quarters of an hour.
 
 The job (tests/e2e/programs/soaking.py) has steps of random length, data workers that come and go, subgroups that are
 made and destroyed, and is started again twice by its launcher. Every few seconds the memory (anonymous pages: what a
@@ -36,9 +36,10 @@ from tests.e2e.job import Report, torchrun, watch
 
 PROGRAM = measured.ROOT / "tests" / "e2e" / "programs" / "soaking.py"
 RANKS = 3
-#: seconds between two readings; and those of a process's life that are left out, a third of it at most: histories are
-#: rings that fill in the first minutes, and the recorders are read for the first times
-BETWEEN, WARMING = 5.0, 600.0
+#: seconds between two readings; and those of a process's life that are left out, half of it at most: until then each
+#: reading of the recorders is larger than the one before. Their rings have 2,000 collectives, which takes this job
+#: twenty minutes on a busy machine, and what the largest reading has needed stays with the process
+BETWEEN, WARMING = 5.0, 1200.0
 #: readings from which a line is fitted
 ENOUGH = 24
 #: growth in an hour that is allowed: MB, descriptors, threads, MB of the run folder, its files
@@ -116,10 +117,13 @@ class Readings:
                 file.writelines(f"{who},{pid},{what},{time:.1f},{value}\n" for time, value in readings)
 
     def growths(self) -> Iterator[Growth]:
-        """Of all that was read for long enough."""
+        """Of all that was read for long enough, while there were ranks: at the end whole pages are read for once."""
+        over = max(
+            (readings[-1][0] for (who, *_), readings in self._series.items() if who.startswith("rank")), default=0.0
+        )
         for (who, _, what), readings in sorted(self._series.items()):
-            begin = readings[0][0] + min(WARMING, (readings[-1][0] - readings[0][0]) / 3)
-            kept = [one for one in readings if one[0] >= begin]
+            begin = readings[0][0] + min(WARMING, (readings[-1][0] - readings[0][0]) / 2)
+            kept = [one for one in readings if begin <= one[0] <= over]
             if len(kept) >= ENOUGH:
                 yield growth(who, what, kept)
 
@@ -190,7 +194,7 @@ def _left() -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long the job runs (default: 30)")
+    parser.add_argument("--minutes", type=float, default=45.0, help="how long the job runs (default: 45)")
     parser.add_argument("--seed", type=int, default=1, help="decides about lengths of steps and groups (default: 1)")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="soak-"))

@@ -24,7 +24,9 @@ def test_no_secret_leaves_the_job_and_nothing_is_open_to_others(tmp_path: Path) 
 
     url, key, token = (secret.decode() for secret in SECRETS)
     arguments = ["--api-key", key, "--url", f"https://ada:{url}@data.example/set"]
-    command = ["env", f"DATA_TOKEN={token}", *forked(PROGRAM, 2, *arguments)]
+    # the job prints its exception itself where a rank outlives the other one for a moment when all are stopped
+    apart = ["sh", "-c", 'exec "$@" 2> "$0"', str(tmp_path / "stderr of the job")]
+    command = [*apart, "env", f"DATA_TOKEN={token}", *forked(PROGRAM, 2, *arguments)]
     page = tmp_path / "page.html"
     run = watch(command, tmp_path, "--on-hang", "stop", "--html", str(page), until=told, timeout=120)
     assert run.report["outcome"] == "hang", run.explain()
