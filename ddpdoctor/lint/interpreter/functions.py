@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
 from ddpdoctor.lint.interpreter.sources import source_of
 from ddpdoctor.lint.interpreter.spawning import started
-from ddpdoctor.lint.interpreter.trace import BlockExit, GroupEnd, Op
+from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, GroupEnd, Op
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
@@ -66,7 +66,9 @@ def _files(call: FunctionCall) -> Value | None:
 
 
 def _exit(call: FunctionCall) -> Value | None:
-    call.frame.out.append(BlockExit("exit", call.site))
+    status = call.argument(0, "status")
+    is_done = call.path != "os.abort" and not call.opaque and (status is None or status.constant in (None, 0))
+    call.frame.out.append(BlockExit(QUIT if is_done else "exit", call.site))
     call.frame.mask = 0
     return NONE
 

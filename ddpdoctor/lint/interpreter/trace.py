@@ -62,14 +62,17 @@ class GroupEnd(NamedTuple):
     site: SourceSite
 
 
-#: exits after which the rank runs nothing of the program any more, as far as the source shows
+#: exits after which the launcher ends the other ranks, too
 ENDS = frozenset({"raise", "exit"})
+#: the process ends as one that is done, so that the launcher leaves the other ranks alone: `sys.exit(0)`
+QUIT = "quit"
 
 
 class BlockExit(NamedTuple):
     """An early exit from a block, or "yield", the place of a `with` block's body.
 
-    Exits are "return", "break", "continue", "raise", and "exit" where the process ends (`sys.exit`).
+    Exits are "return", "break", "continue", "raise", and where the process ends QUIT, or "exit" if it may fail
+    (`sys.exit(1)`).
     """
 
     kind: str
@@ -190,15 +193,21 @@ def _marks(nodes: Trace) -> list[Node]:
     return list(found)
 
 
+def _quits(nodes: Trace) -> bool:
+    """Whether a rank may end its process in order."""
+    return any(isinstance(node, BlockExit) and node.kind == QUIT for node in all_nodes(nodes))
+
+
 def prune(nodes: list[Node]) -> Trace:
-    """Remove calls and loops that contain no collective and no exit; their file events and the group's end are kept."""
+    """Remove calls that contain no collective and end no process, and empty loops; their file events and the group's
+    end are kept."""
     kept: list[Node] = []
     for node in nodes:
         if isinstance(node, (Loop, Scope)) and not node.body:
             continue
         if isinstance(node, Branch) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not operates(node.body):
+        if isinstance(node, Scope) and not operates(node.body) and not _quits(node.body):
             kept.extend(_marks(node.body))
             continue
         kept.append(node)

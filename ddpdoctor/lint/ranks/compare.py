@@ -9,6 +9,7 @@ from typing import Any
 
 from ddpdoctor.lint.interpreter.trace import (
     ENDS,
+    QUIT,
     BlockExit,
     Branch,
     Loop,
@@ -176,7 +177,7 @@ class _Comparison:
                 return
             self._region(one[i1:i2], two[j1:j2], lists)
             # a rank that ends in order leaves the others waiting, but nothing that follows can be compared
-            if _either_leaves(one[i1:], two[j1:], ENDS):
+            if _either_leaves(one[i1:], two[j1:], {*ENDS, QUIT}):
                 return
 
     def _region(self, one: list[Cell], two: list[Cell], lists: _Lists) -> None:
@@ -211,8 +212,7 @@ class _Comparison:
         left: BlockExit | None = None
         branch = first.guard
         if branch is None:
-            # leaving a function, or a loop in it, skips nothing outside that function
-            earlier = [e for e in lacks.exits if e[1].kind not in ENDS and first.chain[: len(e[2])] == e[2]]
+            earlier = [e for e in lacks.exits if _skips(e, first)]
             if not earlier:
                 return
             branch, left, _ = _passing(earlier, first)
@@ -308,8 +308,8 @@ def _surely(cells: list[Cell]) -> list[Cell]:
 
 
 def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, BlockExit]:
-    """The branch through which a rank left a loop, and how: `break`, or a `return` that also ends the loop."""
-    if step.kind == "break":
+    """The branch through which a rank left a loop, and how: `break`, or what ends more than the loop."""
+    if step.kind in ("break", QUIT):
         return guard, step
     return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
 
@@ -319,11 +319,18 @@ def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:
     begins with the operation."""
 
     def line(one: EarlyExit) -> int:
-        at = (*cell.chain, cell.step.site)[len(one[2])]
-        return at.line if at.file == one[1].site.file else 0
+        """Where it is left in the function that both are in, 0 if not before the operation."""
+        left, reached = (*one[2], one[1].site), (*cell.chain, cell.step.site)
+        here, there = next(((a, b) for a, b in zip(left, reached, strict=False) if a != b), (left[-1], reached[-1]))
+        return here.line if here.file == there.file and here.line < there.line else 0
 
-    before = [one for one in exits if one[1].site.line < line(one)]
-    return max(before, key=lambda one: one[1].site.line) if before else exits[0]
+    return max(exits, key=line) if any(map(line, exits)) else exits[0]
+
+
+def _skips(exit_: EarlyExit, cell: Cell) -> bool:
+    """Whether who leaves there may miss the operation: leaving a function, or a loop in it, skips nothing outside."""
+    _, step, chain = exit_
+    return step.kind == QUIT or (step.kind not in ENDS and cell.chain[: len(chain)] == chain)
 
 
 def _same_place(a: Cell, b: Cell) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Op
+from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, Branch, Loop, Op
 from ddpdoctor.lint.ranks.residual import Cell, has_op, walk
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
@@ -42,7 +42,7 @@ class CollectiveDivergence:
 def leaving_step(cell: Cell) -> tuple[BlockExit, Branch | None] | None:
     """The exit that a rank takes here, or may take under a condition that the other rank does not have."""
     for inner in walk_one(cell):
-        if isinstance(inner.step, BlockExit) and (inner is cell or inner.step.kind in ("break", "return")):
+        if isinstance(inner.step, BlockExit) and (inner is cell or inner.step.kind in ("break", "return", QUIT)):
             return inner.step, inner.guard
     return None
 
@@ -75,7 +75,7 @@ def names(cells: list[Cell]) -> tuple[str, ...]:
             shown = " | ".join(", ".join(s) or "nothing" for s in sides)
             if has_op(cell.sides[0]) or has_op(cell.sides[1]) or leaving_step(cell) is not None:
                 parts.append(f"({shown})")
-        elif cell.step.kind in ("break", "continue", "raise", "exit"):
+        elif cell.step.kind in ("break", "continue", "raise", "exit", QUIT):
             parts.append(cell.step.kind)
     return tuple(parts)
 

@@ -28,8 +28,8 @@ def evaluate(model):
 No automatic fix.
 
 ## When it is wrong
-Raising and `sys.exit` are not reported, because the launcher then ends the other ranks. If the leaving ranks run the
-same collectives before they leave, nothing is reported either.
+Raising and `sys.exit(1)` are not reported, because the launcher then ends the other ranks; after `sys.exit(0)` it lets
+them wait. If the leaving ranks run the same collectives before they leave, nothing is reported either.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions

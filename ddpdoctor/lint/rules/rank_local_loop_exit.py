@@ -47,6 +47,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.trace import QUIT
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -64,7 +65,7 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences through a loop's exit on rank-local data."""
     for item in facts.divergences:
-        if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue")):
+        if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue
         here = left_at(item, item.exit)
         said = f"each rank decides this on its own, and {item.op.op} needs all of them: {proof(item)}"
