@@ -113,7 +113,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         if _in_any_order(facts, iteration, epochs, sampler):
             continue
         found = epoch_calls.epoch_set(facts, iteration, sampler)
-        if found is EpochSet.IN_LOOP:
+        # what begins anew here may only be what is passed over before the loop that trains, which tells the epochs
+        if found is EpochSet.IN_LOOP or (found is EpochSet.OUTSIDE and _begins_anew(iteration)):
             continue
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
