@@ -65,8 +65,8 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     if isinstance(obj, Class):
         return _construct(FunctionCall(machine, frame, obj.info.name, args, keywords, site, node), obj)
     if isinstance(obj, Instance):
-        value = _call_instance(MethodCall(machine, frame, "__call__", target, args, keywords, site, node), obj)
-        return wrapping.forwarded(machine, frame, target, node.func, value)
+        whole = MethodCall(machine, frame, "__call__", target, args, keywords, site, node)
+        return wrapping.forwarded(whole, target, _call_instance(whole, obj))
     if isinstance(obj, External) or isinstance(above, str):
         path = above if isinstance(above, str) else obj.path
         function = FunctionCall(machine, frame, path, args, keywords, site, node)
@@ -80,7 +80,7 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
         return result
     name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
     method = MethodCall(machine, frame, name, receiver, args, keywords, site, node)
-    result = wrapping.forwarded(machine, frame, target, node.func, methods.called(method))
+    result = wrapping.forwarded(method, target, methods.called(method))
     result = machine.by_name(result, name)
     if isinstance(node.func, ast.Attribute):
         _grow(method, node.func.value)

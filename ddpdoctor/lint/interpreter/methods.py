@@ -140,7 +140,7 @@ def _computed(call: MethodCall) -> Value | None:
         # methods of data give something, but for the one that asks for a part of it
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     if method in _DETACHING:
-        tags &= ~Tag.BYPASS
+        tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
     if method in vocabulary.PICKING:
         tags |= Tag.UNEVEN
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN

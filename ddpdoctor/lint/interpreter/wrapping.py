@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from ddpdoctor.lint.interpreter.events import Access, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
-from ddpdoctor.lint.values.tags import MODEL, Tag
+from ddpdoctor.lint.values.tags import MODEL, Tag, union
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.sites import SourceSite
@@ -74,16 +75,21 @@ def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -
     return wrap.unique or (node is not None and bool(wrap.text) and text_of(node) == wrap.text)
 
 
-def forwarded(machine: Machine, frame: Frame, target: Value, node: ast.expr, result: Value) -> Value:
-    """The result of a call, tagged if it is a forward of the network inside a wrapper."""
+def forwarded(call: MethodCall, target: Value, result: Value) -> Value:
+    """The result of a call of `target`, tagged if the network inside a wrapper has computed it: by its forward, or from
+    a batch by another method."""
+    machine, frame, node = call.machine, call.frame, call.node.func
     if frame.no_grad:
         return result
-    obj = target.object
-    if isinstance(obj, Method):
+    if isinstance(target.object, Method):
         owner = node.value if isinstance(node, ast.Attribute) else None
-        by_name = obj.name == "module" and is_wrapped(obj.receiver)
-        if by_name or (obj.name == "forward" and inner(machine, frame, obj.receiver, owner)):
+        if call.name == "module" and is_wrapped(call.receiver):
             return result.tagged(Tag.BYPASS)
+        if inner(machine, frame, call.receiver, owner):
+            if call.name == "forward":
+                return result.tagged(Tag.BYPASS)
+            given = union(value.tags for value in call.given)
+            return result.tagged(Tag.BY_METHOD) if given & Tag.BATCH and not given & Tag.DDP else result
     return result.tagged(Tag.BYPASS) if inner(machine, frame, target, node) else result
 
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `loss.backward()` where the loss was computed by the network inside the wrapper: by `model.module(x)`, or by the
-name that the network had before it was wrapped.
+name that the network had before it was wrapped. Of another method, `model.module.compute_loss(x)`, it is a warning, if
+the function calls the wrapped model nowhere.
 
 ## Why it harms
 DDP averages gradients only after a forward pass through the wrapper. Without one, every rank keeps its own gradients.
@@ -29,7 +30,7 @@ No automatic fix.
 ## When it is wrong
 When gradients are averaged by hand in code that lint cannot see. Not reported are: code that reads `.grad` itself, a
 function that also runs a backward pass through the wrapper (adversarial examples, accumulation without
-synchronisation), forward passes under `no_grad`, and other methods of the module.
+synchronisation), and forward passes under `no_grad`. A method of the module may compute with nothing that is trained.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -39,11 +40,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -61,17 +63,33 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.suggests(heuristics.AVERAGES_GRADIENTS):
         return
     through = {call.context.function for call in passes if any(v.tags & Tag.DDP for v in _losses(call))}
+    wraps = sorted(w.site for w in facts.analysis.wrapped.values())
+    related = ((wraps[0], "wrapped here"),) if wraps else ()
     for call in passes:
-        if call.context.function in through or not any(v.tags & Tag.BYPASS for v in _losses(call)):
+        if call.context.function in through:
             continue
-        wraps = sorted(w.site for w in facts.analysis.wrapped.values())
-        message = (
-            "gradients stay on their own rank: this loss was computed by the network inside DistributedDataParallel; "
-            "call the wrapped model instead"
-        )
-        yield facts.finding(
-            RULE, call.site, message, related=((wraps[0], "wrapped here"),) if wraps else (), context=call.context
-        )
+        tags = union(value.tags for value in _losses(call))
+        if tags & Tag.BYPASS:
+            said = (
+                "gradients stay on their own rank: this loss was computed by the network inside "
+                "DistributedDataParallel; call the wrapped model instead"
+            )
+            yield facts.finding(RULE, call.site, said, related=related, context=call.context)
+        elif tags & Tag.BY_METHOD and not _calls_wrapper(facts, call):
+            message = Conditional(
+                "if that method computes with its parameters, ",
+                "gradients stay on their own rank: this loss was computed by a method of the network inside "
+                "DistributedDataParallel; call the wrapped model instead, whose forward can call the method",
+            )
+            yield facts.finding(
+                RULE, call.site, message, related=related, context=call.context, severity=Severity.WARNING
+            )
+
+
+def _calls_wrapper(facts: ModuleFacts, backward: CallEvent) -> bool:
+    """Whether the function of the backward pass also calls the wrapped model, as a loss with a state needs."""
+    function = backward.context.function
+    return any(c.context.function is function and wrapping.is_wrapped(c.receiver) for c in facts.methods("__call__"))
 
 
 def _losses(call: CallEvent) -> tuple[Value, ...]:

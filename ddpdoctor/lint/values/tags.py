@@ -84,6 +84,8 @@ class Tag:
     DDP: Final = 1 << 27
     #: the network inside a wrapper, called so that the wrapper does not notice
     BYPASS: Final = 1 << 28
+    #: another method of that network than its forward, given data
+    BY_METHOD: Final = 1 << 43
     #: a tensor of a model whose parameters FSDP has sharded over the ranks; also that model
     SHARDED: Final = 1 << 29
 
@@ -123,7 +125,7 @@ class Tag:
 NO_TAGS: Tags = 0
 
 #: what a tensor was computed by
-ORIGIN: Final = Tag.DDP | Tag.BYPASS | Tag.SHARDED
+ORIGIN: Final = Tag.DDP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: why data differs between ranks
