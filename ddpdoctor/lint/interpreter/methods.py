@@ -114,11 +114,10 @@ def _moved(call: MethodCall) -> Value | None:
 
 
 def _collected(call: MethodCall) -> None:
-    """The list now holds data of each rank. Its length stays equal; values computed from it differ."""
-    if not call.args:
-        return
+    """The list, or the metric, now holds data of each rank. Its length stays equal; values computed from it differ."""
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
-    if call.args[0].taint is Taint.RANK_LOCAL and call.args[0].tags & Tag.BATCH and isinstance(owner, ast.Name):
+    own = any(given.taint is Taint.RANK_LOCAL and given.tags & Tag.BATCH for given in call.given)
+    if own and isinstance(owner, ast.Name):
         known = call.frame.env.get(owner.id)
         if known is not None:
             call.frame.env[owner.id] = known.tagged(Tag.COLLECTED)
@@ -212,6 +211,16 @@ def _starts(call: MethodCall, made: Made) -> None:
         start(call.machine, call.frame, call.args[0], [SPAWNED, *call.args[1:]], call.site)
 
 
+def _metric(call: MethodCall, made: Made) -> Value | None:
+    """What a metric of Hugging Face's gives of the data that this rank has added, or hands to it."""
+    if made.path not in vocabulary.METRICS or made.keyword("num_process") is not None:
+        return None
+    own = any(value.taint is Taint.RANK_LOCAL or value.tags & Tag.COLLECTED for value in call.given)
+    if not own and not call.receiver.tags & Tag.COLLECTED:
+        return None
+    return unknown("metric", call.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
+
+
 def _moved_object(call: MethodCall, made: Made) -> Value | None:
     """A module or similar object, whose `.to()` and `.eval()` return itself."""
     if made.path in collectives.WRAPPERS and made.args:
@@ -236,7 +245,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_rank, frameworks.RANK_METHODS),
     (_backward, ("backward",)),
     (_moved, _MOVING),
-    (_collected, ("append",)),
+    (_collected, ("append", "extend", "add_batch")),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
 #: for methods of an external constructor's result
@@ -247,6 +256,7 @@ RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Colle
     (_wrapped_forward, ("__call__",)),
     (_prepared, {name for _, name in frameworks.PREPARING}),
     (_starts, ("run",)),
+    (_metric, ("compute",)),
     (_moved_object, _MOVING),
 )
 

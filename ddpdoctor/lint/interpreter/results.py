@@ -22,7 +22,9 @@ _KINDS = frozenset({
 #: functions that reduce a list to one number or tensor
 _SUMMARIES = frozenset({
     "builtins.sum", "builtins.min", "builtins.max", "numpy.mean", "numpy.average", "numpy.sum", "numpy.nanmean",
-    "numpy.median", "numpy.array", "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
+    "numpy.median", "numpy.array",
+    "numpy.concatenate", "numpy.stack", "numpy.vstack", "numpy.hstack",
+    "statistics.mean", "statistics.fmean", "torch.stack", "torch.cat", "torch.tensor",
     "torch.mean", "torch.sum",
 })  # fmt: skip
 #: functions whose results differ between ranks if their arguments do
@@ -95,7 +97,7 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _TEXTS:
         kept |= tags & (ANY_RANK | MADE_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
-    if path in _SUMMARIES and tags & Tag.COLLECTED:
+    if _summarises(path) and tags & Tag.COLLECTED:
         return Taint.RANK_LOCAL, kept | Tag.BATCH
     if pure and any(v.taint is Taint.RANK_LOCAL for v in values):
         return Taint.RANK_LOCAL, kept
@@ -128,7 +130,11 @@ def _given_alike(path: str, values: tuple[Value, ...]) -> bool:
 def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:
     """All arguments; a list as its elements if the function reduces it."""
     values = (*args, *(v for _, v in keywords))
-    return tuple(map(containers.gathered, values)) if path in _SUMMARIES else values
+    return tuple(map(containers.gathered, values)) if _summarises(path) else values
+
+
+def _summarises(path: str) -> bool:
+    return path in _SUMMARIES or path.startswith("sklearn.metrics.")
 
 
 def _strided(args: tuple[Value, ...], node: ast.Call) -> bool:

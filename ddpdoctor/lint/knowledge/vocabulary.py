@@ -80,8 +80,13 @@ FIRST_RANK_DECORATORS = frozenset({
 SOME_RANK_DECORATORS = frozenset({"on_process", "on_local_process", "on_last_process"})
 
 #: modules whose functions compute from their arguments alone and do not communicate
-PURE_PREFIXES = ("torch.", "math.", "numpy.", "builtins.", "operator.", "itertools.", "functools.")
+PURE_PREFIXES = (
+    "torch.", "math.", "numpy.", "builtins.", "operator.", "itertools.", "functools.",
+    "sklearn.metrics.", "scipy.stats.",
+)  # fmt: skip
 
+#: make a metric of Hugging Face's, which each process computes of its own data, unless it is told how many there are
+METRICS = frozenset({"evaluate.load", "evaluate.combine", "datasets.load_metric"})
 #: functions of numbers and lists that are deterministic
 RECKONING = frozenset({
     "math.ceil", "math.floor", "math.sqrt", "math.log", "math.log2", "math.exp", "math.prod", "math.gcd",
@@ -128,7 +133,7 @@ PURE_METHODS = frozenset({
     "var", "std", "median", "nanmean", "nansum", "prod", "amax", "amin", "argmin", "logsumexp", "softmax",
     "log_softmax", "sigmoid", "relu", "tanh", "clamp", "clip", "square", "round", "floor", "ceil", "cumsum",
     "count_nonzero", "nan_to_num", "permute", "transpose", "masked_fill", "matmul", "dot", "unique", "nonzero",
-    "masked_select",
+    "masked_select", "repeat", "repeat_interleave", "expand", "expand_as", "view_as", "t", "mm", "bmm", "neg", "sign",
 })  # fmt: skip
 
 #: functions that fill a tensor with numbers that the program names
