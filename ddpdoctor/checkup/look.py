@@ -24,8 +24,8 @@ from ddpdoctor.collect import pyspy, refusal
 from ddpdoctor.collect.deadline import within
 from ddpdoctor.launch.environment import package_folders
 
-#: seconds that the resolver is given, and py-spy
-_RESOLVER, _PYSPY = 6.0, 8.0
+#: seconds that the resolver is given, and py-spy; and what the kernel tells, of a machine as busy as a job makes it
+_RESOLVER, _PYSPY, _LOCAL = 6.0, 8.0, 5.0
 #: state of a listening socket in /proc/net/tcp
 _LISTEN = "0A"
 #: the container's limit and what it uses, of both versions of control groups
@@ -43,12 +43,14 @@ print(flush=True)
 time.sleep(30)
 """
 
+_within = partial(within, seconds=_LOCAL)
+
 
 def look(command: tuple[str, ...], environ: Mapping[str, str], state_folder: Path) -> Machine:
     """All facts that can be had. `state_folder` is where evidence would be kept."""
     launch = launch_options.read(command, environ)
     proc = Path("/proc")
-    own = within(socket.gethostname, "")
+    own = _within(socket.gethostname, "")
     own_name = _resolve(own, _forward) if own else None
     address = next((a for a in own_name.answers if not a.startswith(("127.", "::1"))), "") if own_name else ""
     return Machine(
@@ -56,19 +58,19 @@ def look(command: tuple[str, ...], environ: Mapping[str, str], state_folder: Pat
         launch=launch,
         pyspy=_pyspy(),
         attach=_attach(),
-        yama=within(refusal.yama, None),
-        may_trace=within(refusal.may_trace, None),
-        container=within(refusal.container, ""),
+        yama=_within(refusal.yama, None),
+        may_trace=_within(refusal.may_trace, None),
+        container=_within(refusal.container, ""),
         shared_memory=_space(Path("/dev/shm")),
         open_files=resource.getrlimit(resource.RLIMIT_NOFILE),
         memory=_memory(),
         torch=_torch(command, environ),
-        driver=within(lambda: _driver((proc / "driver/nvidia/version").read_text()), ""),
+        driver=_within(lambda: _driver((proc / "driver/nvidia/version").read_text()), ""),
         gpus=_gpus(environ),
-        iommu=within(lambda: any(Path("/sys/class/iommu").iterdir()), None),
-        clock=within(_clock, None),
+        iommu=_within(lambda: any(Path("/sys/class/iommu").iterdir()), None),
+        clock=_within(_clock, None),
         interfaces={name: tuple(a.address for a in found) for name, found in psutil.net_if_addrs().items()},
-        listening=within(_listening, None),
+        listening=_within(_listening, None),
         master=_resolve(launch.master_address, _forward) if launch.master_address else None,
         own_name=own_name,
         own_address=_resolve(address, _backward) if address else None,
@@ -119,7 +121,7 @@ def _space(folder: Path) -> Space | None:
         found = os.statvfs(folder)
         return Space(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
-    return within(ask, None)
+    return _within(ask, None)
 
 
 def _existing(folder: Path) -> Path:
@@ -135,11 +137,11 @@ def _unwritable(folder: Path) -> str:
 
 def _memory() -> int | None:
     """What the machine has available, or what the container's limit leaves."""
-    available = within(lambda: int(psutil.virtual_memory().available), None)
+    available = _within(lambda: int(psutil.virtual_memory().available), None)
     root = Path("/sys/fs/cgroup")
     rooms = [available]
     for limit, used in _MEMORY:
-        most, now = (within(partial(_number, root / name), None) for name in (limit, used))
+        most, now = (_within(partial(_number, root / name), None) for name in (limit, used))
         rooms.append(max(most - now, 0) if most is not None and now is not None else None)
     return min((room for room in rooms if room is not None), default=None)
 
@@ -161,10 +163,10 @@ def _torch(command: tuple[str, ...], environ: Mapping[str, str]) -> Torch | None
 
 def _described(packages: Path, metadata: Path) -> Torch:
     version = metadata.name.removeprefix("torch-").removesuffix(".dist-info")
-    said = within(lambda: (metadata / "METADATA").read_text(errors="replace"), "")
+    said = _within(lambda: (metadata / "METADATA").read_text(errors="replace"), "")
     wanted = re.search(r"^Requires-Dist: nvidia-nccl-cu\d+\s*\(?==\s*([\d.]+)", said, re.MULTILINE)
     installed = next(iter(sorted(packages.glob("nvidia_nccl_cu*.dist-info"))), None)
-    source = within(lambda: (packages / "torch/version.py").read_text(), "")
+    source = _within(lambda: (packages / "torch/version.py").read_text(), "")
     cuda = re.search(r"^cuda\b[^=]*=\s*(?:'([\d.]+)'|None)", source, re.MULTILINE)
     return Torch(
         version,
@@ -181,7 +183,7 @@ def _driver(said: str) -> str:
 
 def _gpus(environ: Mapping[str, str]) -> int:
     """NVIDIA's GPUs, of which CUDA_VISIBLE_DEVICES may show fewer."""
-    there = within(lambda: len(list(Path("/proc/driver/nvidia/gpus").iterdir())), 0)
+    there = _within(lambda: len(list(Path("/proc/driver/nvidia/gpus").iterdir())), 0)
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return there

@@ -183,15 +183,20 @@ class _Settled:
 
     def _learn(self, occasion: float) -> None:
         """Find the ratio if for each rank it is the only one that explains its looks: what one rank did otherwise in
-        between must not make it another."""
-        fitting = [{ratio for ratio in RATIOS if _fits(ratio, own)} for own in self.looks.values()]
-        if not all(fitting):
+        between must not make it another. One that explains them counts also where the loop may have begun anew between
+        two looks: then it is not learnt, but neither is another one."""
+        looks = self.looks.values()
+        explaining = [{ratio for ratio in RATIOS if _explains(ratio, own)} for own in looks]
+        found = set[Ratio]().union(*explaining)
+        if not all(explaining):
             self.looks.clear()
-        elif len(found := set[Ratio]().union(*fitting)) == 1 and self._has_shown(*found):
-            [self.ratio] = found
-            for seen, then in sorted(itertools.chain(*self.looks.values()), key=lambda look: look[1]):
-                self._merge(seen, self.ratio, then, occasion)
-            self.looks.clear()
+        elif len(found) == 1:
+            [ratio] = found
+            if self._has_shown(ratio) and all(_in_one_pass(ratio, own) for own in looks):
+                self.ratio = ratio
+                for seen, then in sorted(itertools.chain(*looks), key=lambda look: look[1]):
+                    self._merge(seen, ratio, then, occasion)
+                self.looks.clear()
 
     def _has_shown(self, ratio: Ratio) -> bool:
         """Whether the source and looks enough speak for this ratio."""
@@ -214,10 +219,12 @@ class _Settled:
         return {rank: row.ahead.least for rank, row in rows.items() if row.is_sure(self.changed)}
 
 
-def _fits(ratio: Ratio, looks: Iterable[tuple[Seen, float]]) -> bool:
-    seen = [one for one, _ in looks]
-    agree = not functools.reduce(operator.and_, map(ratio.ahead, seen)).is_empty
-    return agree and all(itertools.starmap(ratio.is_same_pass, itertools.pairwise(seen)))
+def _explains(ratio: Ratio, looks: Iterable[tuple[Seen, float]]) -> bool:
+    return not functools.reduce(operator.and_, (ratio.ahead(seen) for seen, _ in looks)).is_empty
+
+
+def _in_one_pass(ratio: Ratio, looks: Iterable[tuple[Seen, float]]) -> bool:
+    return all(itertools.starmap(ratio.is_same_pass, itertools.pairwise(seen for seen, _ in looks)))
 
 
 class Turns:
