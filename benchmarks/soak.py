@@ -1,4 +1,4 @@
-"""Does anything grow, or stay? `python -m benchmarks.soak` watches one job for three quarters of an hour.
+"""Does anything grow, or stay? `python -m benchmarks.soak` watches one job for half an hour.
 
 The job (tests/e2e/programs/soaking.py) has steps of random length, data workers that come and go, subgroups that are
 made and destroyed, and is started again twice by its launcher. Every few seconds the memory (anonymous pages: what a
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import os
 import re
 import shutil
 import statistics
@@ -36,10 +37,12 @@ from tests.e2e.job import Report, torchrun, watch
 
 PROGRAM = measured.ROOT / "tests" / "e2e" / "programs" / "soaking.py"
 RANKS = 3
-#: seconds between two readings; and those of a process's life that are left out, half of it at most: until then each
-#: reading of the recorders is larger than the one before. Their rings have 2,000 collectives, which takes this job
-#: twenty minutes on a busy machine, and what the largest reading has needed stays with the process
-BETWEEN, WARMING = 5.0, 1200.0
+#: collectives that torch's recorder keeps, a tenth of what `watch` asks for: each thread of torch's server keeps what
+#: its largest answer has needed (some 11 MB for 2,000), and may answer for the first time after half an hour
+RECORDED = 200
+#: seconds between two readings; and those of a process's life that are left out, a third of it at most: histories are
+#: rings that fill in the first minutes
+BETWEEN, WARMING = 5.0, 600.0
 #: readings from which a line is fitted
 ENOUGH = 24
 #: growth in an hour that is allowed: MB, descriptors, threads, MB of the run folder, its files
@@ -122,7 +125,7 @@ class Readings:
             (readings[-1][0] for (who, *_), readings in self._series.items() if who.startswith("rank")), default=0.0
         )
         for (who, _, what), readings in sorted(self._series.items()):
-            begin = readings[0][0] + min(WARMING, (readings[-1][0] - readings[0][0]) / 2)
+            begin = readings[0][0] + min(WARMING, (readings[-1][0] - readings[0][0]) / 3)
             kept = [one for one in readings if begin <= one[0] <= over]
             if len(kept) >= ENOUGH:
                 yield growth(who, what, kept)
@@ -150,6 +153,7 @@ def _values(process: psutil.Process) -> Iterator[tuple[str, float]]:
 
 def soak(minutes: float, seed: int, folder: Path, tell: Callable[[str], None]) -> Iterator[str]:
     """Run the job, and tell what grew; yields what went wrong."""
+    os.environ["TORCH_FR_BUFFER_SIZE"] = str(RECORDED)
     command = torchrun(PROGRAM, RANKS, str(folder), f"{minutes:g}", str(seed), options=("--max-restarts", "2"))
     readings, over = Readings(), threading.Event()
 
@@ -194,7 +198,7 @@ def _left() -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=45.0, help="how long the job runs (default: 45)")
+    parser.add_argument("--minutes", type=float, default=30.0, help="how long the job runs (default: 30)")
     parser.add_argument("--seed", type=int, default=1, help="decides about lengths of steps and groups (default: 1)")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
