@@ -23,7 +23,7 @@ _LOOKING = ("torch.", "builtins.", "logging.", "numpy.", "wandb.", "warnings.")
 
 
 def is_tensor(value: Value) -> bool:
-    """Whether it was made by a function that fills a tensor with numbers, or is one that a collective has given."""
+    """Whether it was made by a function that fills a tensor with numbers, and at most moved since."""
     obj = value.object
     while isinstance(obj, Method) and obj.name in _ALIKE:
         obj = obj.receiver.object
