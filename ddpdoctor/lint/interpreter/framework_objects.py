@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge.aliases import canonical
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.knowledge.frameworks import (
+    BATCHES,
     FABRIC,
     FIRST_RANK_METHODS,
     HOOKS,
@@ -156,8 +157,10 @@ def parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:
         path = path or annotated(info.module.imports, parameter.annotation)
         if path:
             found[parameter.arg] = framework_object(path, id(info), parameter.arg)
-        elif index == 1 and MODULE in owners and info.name == "training_step":
+        elif any(BATCHES.get((owner, info.name)) == index for owner in owners):
             found[parameter.arg] = unknown("batch", id(info), taint=Taint.RANK_LOCAL)
+        elif index == 1 and any((owner, info.name) in BATCHES for owner in owners):
+            found[parameter.arg] = unknown("model", id(info), tags=Tag.PREPARED)
     return found
 
 

@@ -193,3 +193,11 @@ def kind(path: str) -> str:
     if path.startswith("trl.") and path.endswith("Trainer"):
         return TRAINER
     return _KINDS.get(path, path)
+
+
+#: (base class, method that it calls with a batch of this rank to train on) -> position of the batch
+BATCHES = {
+    (MODULE, "training_step"): 1,
+    (TRAINER, "training_step"): 2,
+    (TRAINER, "compute_loss"): 2,
+}
