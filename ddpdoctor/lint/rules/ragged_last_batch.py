@@ -31,7 +31,7 @@ Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 
 ## When it is wrong
 When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
-every rank equally many samples, so with it, buffers created for each batch are right and not reported. Where all texts
+every rank equally many samples, so with it, buffers of each batch's own size are right and not reported. Where all texts
 have one length, padded or packed, what belongs to the tokens can be gathered: it is not reported where every tokenizer
 in the files that the program uses is called with `padding="max_length"` and `truncation`.
 
@@ -83,7 +83,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             loader = loaders.loader_of(loop.over)
             if loader is None or not _ragged(loader):
                 continue
-            if _is_even(facts, loop) and not _made_before(facts, call, loop):
+            if _is_even(facts, loop) and not _is_of_full_batches(facts, call, loop):
                 continue
             yield _finding(facts, call, loader)
     yield from _of_tokens(facts)
@@ -211,8 +211,12 @@ def _ragged(loader: Made) -> bool:
     return loaders.drops_last(loader, 8) is False and not single and batches is None
 
 
-def _made_before(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
-    """The output buffer was created outside the loop, for full batches."""
+#: make a tensor of the size that they are given
+_SIZED = frozenset({"torch.zeros", "torch.empty", "torch.ones"})
+
+
+def _is_of_full_batches(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
+    """Whether the output buffer was created outside the loop, or by numbers: for full batches."""
     output = call.argument(0, "output_tensor") or call.argument(0, "tensor_list")
     obj = output.object if output is not None else None
     if not isinstance(obj, (Made, Listed)):
@@ -220,7 +224,8 @@ def _made_before(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bo
     first, last = (obj.site.line, obj.site.column), (obj.site.end_line, obj.site.end_column)
     making = [c for c in facts.calls if c.site.file == obj.site.file
               and first <= (c.site.line, c.site.column) and (c.site.end_line, c.site.end_column) <= last]  # fmt: skip
-    return bool(making) and not any(t.node is loop.node for c in making for t in c.context.loops)
+    by_numbers = any(c.path in _SIZED and c.args and all(size.known for size in c.args) for c in making)
+    return by_numbers or (bool(making) and not any(t.node is loop.node for c in making for t in c.context.loops))
 
 
 def _finding(facts: ModuleFacts, call: CallEvent, loader: Made) -> Finding | None:
