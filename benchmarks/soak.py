@@ -38,8 +38,8 @@ from tests.e2e.job import Report, torchrun, watch
 PROGRAM = measured.ROOT / "tests" / "e2e" / "programs" / "soaking.py"
 RANKS = 3
 #: collectives that torch's recorder keeps, in place of the 2,000 that `watch` asks for: what the largest answer needed
-#: stays with the thread of torch's server that gave it, some 11 MB for 2,000, and the first four or five answers, one in
-#: five minutes, come from a thread of their own each
+#: stays with the thread of torch's server that gave it, some 11 MB for 2,000, and each of the first four or five,
+#: one in five minutes, comes from a thread of its own
 RECORDED = 20
 #: seconds between two readings; and those of a process's life that are left out, a third of it at most: histories are
 #: rings that fill in the first minutes

@@ -31,9 +31,9 @@ Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 
 ## When it is wrong
 When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
-every rank equally many samples, so with it, buffers of each batch's own size are right and not reported. Where all texts
-have one length, padded or packed, what belongs to the tokens can be gathered: it is not reported where every tokenizer
-in the files that the program uses is called with `padding="max_length"` and `truncation`.
+every rank equally many samples, so with it, buffers of each batch's own size are right and not reported. Where all
+texts have one length, padded or packed, what belongs to the tokens can be gathered: it is not reported where every
+tokenizer in the files that the program uses is called with `padding="max_length"` and `truncation`.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
