@@ -76,6 +76,7 @@ RULES = (
     "syncbn_after_ddp",
     "attribute_through_ddp",
     "no_sync_around_backward_only",
+    "sharded_gradients_clipped_locally",
     "unguarded_save",
     "module_prefix_saved",
     "load_without_map_location",

@@ -16,6 +16,9 @@ from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
 from ddpdoctor.program.sites import SourceSite
 
+#: all ranks of the simulated job
+EVERYONE = tuple(range(WORLD))
+
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
     """Members of a group argument: None for the default group, "unknown" if they are not known."""
@@ -49,7 +52,7 @@ def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | No
     """Members of the call's group, as of `group_members`."""
     if spec.op == "init_process_group" and (those := _of_a_part(call)) is not None:
         return those
-    group = next((v for k, v in call.keywords if k in ("group", "process_group")), None)
+    group = next((v for k, v in call.keywords if k in ("group", "process_group", "device_mesh")), None)
     if group is None and 0 <= spec.group < len(call.args):
         group = call.args[spec.group]
     return "unknown" if group is None and call.opaque else group_members(group)
@@ -63,17 +66,29 @@ def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
 
 
 def _is_alone(call: FunctionCall, spec: Collective) -> bool:
-    """Called so that it waits for nobody: a group made locally, a checkpoint that each process saves by itself."""
+    """Called so that it waits for nobody: a group made locally, a checkpoint that each process saves by itself, a
+    tensor of which each rank keeps its own part."""
     word = "use_local_synchronization" if spec.op == "new_group" else "no_dist"
-    return any(k == word and v.constant is not False for k, v in call.keywords)
+    return any(
+        (k == word and v.constant is not False) or (k == "src_data_rank" and type(v.constant) is not int)
+        for k, v in call.keywords
+    )
 
 
 def _new_group(call: FunctionCall) -> Value:
+    if call.path.endswith(".init_device_mesh"):
+        return of_object(GroupOf(_meshed(call)), call.site)
     ranks = call.argument(0, "ranks")
     if ranks is None or (ranks.known and ranks.constant is None):
-        everyone = tuple(range(WORLD)) if call.path.endswith(".new_group") else None
+        everyone = EVERYONE if call.path.endswith(".new_group") else None
         return of_object(GroupOf(everyone), call.site)
     return of_object(GroupOf(_listed_ranks(ranks)), call.site)
+
+
+def _meshed(call: FunctionCall) -> tuple[int, ...] | None:
+    """The ranks of a mesh of one dimension, if it has all of them."""
+    shape = call.argument(1, "mesh_shape")
+    return EVERYONE if shape is not None and shape.constant == (WORLD,) else None
 
 
 def _ranks_of(call: FunctionCall) -> str:

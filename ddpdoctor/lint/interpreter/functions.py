@@ -157,6 +157,8 @@ def _deepspeed(call: FunctionCall) -> Value | None:
 #: Tried in this order; the first that gives a value decides. With the paths that each handles.
 RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_collective, collectives.COLLECTIVES),
+    (fsdp.norm, fsdp.NORMS),
+    (fsdp.state, fsdp.STATES),
     (_source, sources.PATHS),
     (_files, file_effects.concerns),
     (_exit, _EXITS),

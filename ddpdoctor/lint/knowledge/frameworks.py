@@ -46,7 +46,10 @@ def _equal(*names: str) -> dict[str, Collective]:
 
 #: collective methods by class of the framework's object; subclasses have them too
 METHODS: dict[str, dict[str, Collective]] = {
-    FSDP: _plain("FSDP", "state_dict"),
+    FSDP: {
+        **_plain("FSDP", "state_dict", "summon_full_params"),
+        "clip_grad_norm_": Collective("clip_grad_norm_ (FSDP)", returns_uniform=True),
+    },
     ENGINE: _plain(
         "DeepSpeed", "backward", "step", "train_batch", "eval_batch", "save_checkpoint", "load_checkpoint",
         "save_16bit_model", "save_fp16_model",
