@@ -77,6 +77,7 @@ RULES = (
     "attribute_through_ddp",
     "no_sync_around_backward_only",
     "sharded_gradients_clipped_locally",
+    "update_on_some_ranks",
     "unguarded_save",
     "module_prefix_saved",
     "load_without_map_location",
