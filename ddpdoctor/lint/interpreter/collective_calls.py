@@ -8,12 +8,14 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.interpreter.results import made_by
-from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.interpreter.trace import Op, Transfer
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
+from ddpdoctor.model import c10d
+from ddpdoctor.model.kinds import Kind
 from ddpdoctor.program.sites import SourceSite
 
 #: all ranks of the simulated job
@@ -35,6 +37,8 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     members = _members(call, spec)
     if not spec.pairwise and not isinstance(members, str) and not _is_alone(call, spec):
         call.frame.out.append(Op(spec.op, members, call.site, _ranks_of(call) if spec.op == "new_group" else ""))
+    if spec.pairwise:
+        call.frame.out.append(_transfer(call))
     taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
     for position, name in spec.overwrites:
         _overwrite_argument(call.frame, call.node, position, name, taint)
@@ -46,6 +50,25 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
         result = unknown("result", call.site, id(call.node)).atoms[0]
         return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
     return made_by(call).with_tags(NO_TAGS)
+
+
+#: which argument names the other rank
+_PEERS = {Kind.SEND: "dst", Kind.RECV: "src"}
+
+
+def _transfer(call: FunctionCall) -> Transfer:
+    """The transfer that a call is, as far as its arguments show; those of other groups count ranks otherwise."""
+    row = c10d.FUNCTIONS.get(call.path.rpartition(".")[2])
+    name = _PEERS.get(row.kind, "") if row is not None and row.kind is not None else ""
+    peer = call.argument(row.position(name), name) if row is not None and name else None
+    tag = call.argument(row.position("tag"), "tag") if row is not None else None
+    whole = _members(call, _PLAIN) is None and not any(k.startswith("group_") for k, _ in call.keywords)
+    if row is None or peer is None or not whole or "object" in row.name:
+        return Transfer("", (), 0, call.site)
+    return Transfer(row.name, peer.atoms, 0 if tag is None else tag.at(0), call.site)
+
+
+_PLAIN = Collective("send", 2)
 
 
 def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | None:
