@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects, modes, random_state
+from ddpdoctor.lint.interpreter import budgets, calls, contexts, decorators, framework_objects, modes, random_state
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -151,7 +151,7 @@ class Analysis(Machine):
         specialised = tuple([value if self._specialises(value) else None for value in given])
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
                frame.handler, random_state.states(self, frame), self._seen(info, function.closure), self.held,
-               modes.known(self, frame, given))  # fmt: skip
+               modes.known(self, frame, given), contexts.asked(frame))  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:

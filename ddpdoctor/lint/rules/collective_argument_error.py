@@ -98,25 +98,28 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if root is None:
             continue
         if isinstance(root.object, External) and ".ReduceOp." in root.object.path:
-            yield facts.finding(RULE, call.site, f"a ReduceOp is passed as the rank `{name}`: write op=...")
+            message = f"a ReduceOp is passed as the rank `{name}`: write op=..."
+            yield facts.finding(RULE, call.site, message, context=call.context)
             continue
         group = call.argument(group_at, "group")
         if group is None or (group.known and group.constant is None):
             named = _named(root, call.context.mask)
             if len({said for _, said in named}) > 1 and not call.opaque and not _chosen(facts, call):
                 shown = ", ".join(f"rank {rank} passes {said}" for rank, said in named[:2])
-                yield facts.finding(RULE, call.site, f"the ranks pass different values for `{name}`: {shown}")
+                yield facts.finding(
+                    RULE, call.site, f"the ranks pass different values for `{name}`: {shown}", context=call.context
+                )
                 continue
         members = group.object.members if group is not None and isinstance(group.object, GroupOf) else None
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is not a member of this group {list(members)}: torch raises ValueError"
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
         elif members is None and group is not None and isinstance(root.constant, int) and _of_part(call, group_at):
             message = (
                 f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others "
                 f"torch raises ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
             )
-            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING)
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
 def _of_part(call: CallEvent, position: int) -> bool:
@@ -130,9 +133,14 @@ def _of_part(call: CallEvent, position: int) -> bool:
 
 def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:
     """Not all ranks need come here: another call of the operation in the same function may be theirs."""
-    unsure = any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
+    unsure = _under_condition(call)
     others = (c for c in facts.named(call.path) if c.context.function is call.context.function)
     return unsure and any(other.node is not call.node for other in others)
+
+
+def _under_condition(call: CallEvent) -> bool:
+    """Whether a condition that nothing decides is around it: perhaps not all ranks come here, or none."""
+    return any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
 
 
 def _named(root: Value, mask: int) -> list[tuple[int, int]]:
@@ -173,7 +181,13 @@ def _given_by_others(facts: ModuleFacts) -> Iterator[Finding | None]:
         if given is None or type(number) is not int or call.opaque or call.keyword(f"group_{root_at[1]}") is not None:
             continue
         others = [rank for rank in range(WORLD) if call.context.mask & 1 << rank and rank != number]
-        if others and len(given.atoms) == 1 and _is_filled(given) and devices.default_group(call):
+        if (
+            others
+            and not _under_condition(call)
+            and len(given.atoms) == 1
+            and _is_filled(given)
+            and devices.default_group(call)
+        ):
             message = f"`{name}` is for rank {number} alone: torch raises ValueError on rank {others[0]}"
             yield facts.finding(RULE, call.site, message, context=call.context)
 
@@ -203,7 +217,8 @@ def _beyond_nccl(facts: ModuleFacts) -> Iterator[Finding | None]:
             given = call.argument(position, name)
             if given is not None and _is_on_cpu(given) and devices.default_group(call):
                 message = "this tensor is on the CPU, for which a group of NCCL has no operations: torch raises here"
-                yield facts.finding(RULE, call.site, message, context=call.context)
+                severity = Severity.WARNING if _under_condition(call) else None
+                yield facts.finding(RULE, call.site, message, context=call.context, severity=severity)
 
 
 #: operation -> position and name of the tensor that it is given

@@ -36,6 +36,7 @@ https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedData
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -46,6 +47,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name
 
 RULE = LintRule(
     "DD167",
@@ -59,7 +61,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Backward passes under no_sync in functions whose forward passes through the wrapper are only outside it."""
     forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
     passes = [c for c in facts.methods("backward") if c.receiver is not None and c.receiver.tags & Tag.DDP]
-    if forwards and passes and all("no_sync" in c.context.withs for c in (*passes, *forwards)):
+    if forwards and passes and all(_is_written_inside(facts, c) for c in (*passes, *forwards)):
         yield from _never(facts, passes[0])
         return
     for call in facts.methods("backward"):
@@ -82,6 +84,20 @@ def _never(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     if not facts.suggests(heuristics.AVERAGES_GRADIENTS):
         message = "every pass is under no_sync: gradients are never averaged, and each rank trains its own model"
         yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _is_written_inside(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the function itself has the call under no_sync, whoever calls the function."""
+    node: ast.AST | None = call.node if "no_sync" in call.context.withs else None
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, ast.With) and any(last_name(_called(item)) == "no_sync" for item in node.items):
+            return True
+        node = facts.parents.get(node)
+    return False
+
+
+def _called(item: ast.withitem) -> ast.expr:
+    return item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
 
 
 def _unshared(call: CallEvent) -> bool:

@@ -37,12 +37,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
-from ddpdoctor.lint.interpreter import fsdp
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External, Made
-from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -57,9 +54,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Norms of the shards of one rank."""
     for call in facts.named(*fsdp.NORMS):
         model = fsdp.parameters_of(call.args[0]) if call.args else None
-        made = _wrapper(model)
-        if model is None or made is None or fsdp.is_sharded_in_place(facts.analysis, model):
+        if model is None or not wrapping.is_fsdp(model) or fsdp.is_sharded_in_place(facts.analysis, model):
             continue
+        made = model.object
+        assert isinstance(made, Made)
         strategy = _strategy(made)
         if strategy == "NO_SHARD":
             continue
@@ -71,14 +69,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             context=call.context,
             severity=Severity.WARNING if unsure else None,
         )
-
-
-def _wrapper(model: Value | None) -> Made | None:
-    """The FSDP object that a value certainly is."""
-    made = model.object if model is not None else None
-    if model is None or not isinstance(made, Made) or made.path != aliases.FSDP:
-        return None
-    return made if not model.tags & Tag.MAYBE else None
 
 
 def _strategy(made: Made) -> str:

@@ -86,9 +86,13 @@ def _stepping(facts: ModuleFacts, passes: list[CallEvent]) -> Iterator[Finding |
 
 
 def _clipping(facts: ModuleFacts, passes: list[CallEvent]) -> Iterator[Finding | None]:
-    for call in facts.named(*_CLIPS):
+    clips = facts.named(*_CLIPS)
+    for call in clips:
         model = fsdp.parameters_of(call.args[0]) if call.args else None
-        if call.context.some_ranks_only and wrapping.is_wrapped(model) and _after_all(passes, call):
+        by_others = any(c.site == call.site and c.context.mask & ~call.context.mask for c in clips)
+        if by_others or not call.context.some_ranks_only:
+            continue
+        if wrapping.is_wrapped(model) and _after_all(passes, call):
             yield _found(facts, call, "clip the gradients: their steps, and then their parameters, are others")
 
 
