@@ -60,6 +60,7 @@ RULES = (
     "worker_seed_missing",
     "rank_seed_before_unsynced_init",
     "unseeded_ranks",
+    "ranks_never_meet",
     "missing_set_device",
     "set_device_after_init_or_collective",
     "global_rank_as_device_index",

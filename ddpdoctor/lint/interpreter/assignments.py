@@ -6,10 +6,11 @@ import ast
 from typing import Any
 
 from ddpdoctor.lint.interpreter import container_mutation, tensor_mutation
+from ddpdoctor.lint.interpreter.events import Setting
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values import containers
-from ddpdoctor.lint.values.abstract_objects import Instance, Table
+from ddpdoctor.lint.values.abstract_objects import Instance, Made, Table
 from ddpdoctor.lint.values.containers import parts_of
 from ddpdoctor.lint.values.join import Decision, choose, left_alone
 from ddpdoctor.lint.values.tags import Tag
@@ -61,6 +62,9 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
 
 def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:
     owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
+    if isinstance(owner.object, Made) and owner.object.path == "os.environ" and not machine.silent:
+        setting = Setting(str(index.constant), value, machine.site(frame, target), machine.context(frame))
+        machine.settings.append(setting)
     filled = containers.put(owner, index, value)
     if filled is None:
         filled = tensor_mutation.changed(frame, target, owner, index, value)

@@ -95,6 +95,12 @@ def _collective(call: MethodCall) -> Value | None:
     return enter_method(call.frame, spec, call.site) if spec is not None else None
 
 
+def _port(call: MethodCall) -> Value | None:
+    """`getsockname()` of a socket, which has the port that the kernel has chosen for this process."""
+    address, port = unknown("address", call.site), unknown("port", call.site, tags=Tag.UNIQUE)
+    return of_object(Items((address, port)), "name", call.site) if not call.given else None
+
+
 def _first_rank(call: MethodCall) -> Value | None:
     return FIRST_RANK if framework_objects.is_first_rank(call.receiver, call.name) else None
 
@@ -253,6 +259,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),
+    (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
     (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
     (_collective, _any),
