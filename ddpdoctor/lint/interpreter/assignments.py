@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter import container_mutation, tensor_mutation
 from ddpdoctor.lint.interpreter.events import Setting
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Made, Table
 from ddpdoctor.lint.values.containers import parts_of
@@ -56,6 +57,8 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
         owner = machine.evaluate(frame, target.value)
         kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
         _store_attribute(machine, frame, owner, target.attr, kept)
+        if target.attr in frameworks.STOPPING and not machine.silent:
+            machine.stops.append(Setting(target.attr, value, machine.site(frame, target), machine.context(frame)))
     elif isinstance(target, ast.Subscript):
         _store_element(machine, frame, target, value)
 

@@ -35,7 +35,8 @@ class Guard:
 
 
 class Setting(NamedTuple):
-    """`os.environ[name] = value`, in every rank that executes it."""
+    """`os.environ[name] = value`, or a flag that a framework reads, `trainer.should_stop = value`, in every rank that
+    executes it."""
 
     name: str
     value: Value

@@ -72,6 +72,8 @@ class Machine(ABC):
     calls: list[CallEvent] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
+    #: flags by which a framework ends its loops
+    stops: list[Setting] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     #: reads of attributes of networks that a framework has prepared: in a wrapper, if there are several ranks
