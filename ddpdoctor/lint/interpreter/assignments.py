@@ -104,7 +104,7 @@ def _unpack(machine: Machine, frame: Frame, targets: list[ast.expr], value: Valu
 
 
 def _element_taint(value: Value) -> Taint:
-    return Taint.RANK_LOCAL if value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    return Taint.UNKNOWN if value.taint is Taint.RANK else value.taint
 
 
 def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:

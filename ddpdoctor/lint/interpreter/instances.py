@@ -26,6 +26,30 @@ from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.signal_handlers import NO_FLAGS
 from ddpdoctor.program.sites import SourceSite
 
+#: attributes of an object as the caller knows them, by object key and name
+Carried = tuple[tuple[tuple[int, str], Value], ...]
+
+
+def carried(frame: Frame, function: Function) -> Carried:
+    """What a method may read that differs between ranks because of what was stored before it is called: a meter that
+    was given each rank's own losses."""
+    key = symbol_key(function.receiver) if function.receiver is not None and frame.stores else None
+    if key is None:
+        return ()
+    return tuple(
+        (place, value) for place, value in sorted(frame.stores.items(), key=lambda item: item[0])
+        if place[0] == key and place[1] in function.info.own
+        and value.taint is Taint.RANK_LOCAL and value.object is None
+    )  # fmt: skip
+
+
+def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple[int, str], Value]:
+    """What a method has stored, of all that it knew at its end."""
+    for place, value in before:
+        if stores.get(place) is value:
+            del stores[place]
+    return stores
+
 
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     """`self.name`, from what the object's own methods store, `__init__` first."""
