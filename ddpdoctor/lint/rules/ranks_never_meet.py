@@ -16,6 +16,7 @@ def train(rank, world_size):
     os.environ["MASTER_PORT"] = str(find_free_port())
     dist.init_process_group("nccl", rank=rank, world_size=world_size)
 
+
 mp.spawn(train, args=(world_size,), nprocs=world_size)
 ```
 
@@ -23,6 +24,7 @@ mp.spawn(train, args=(world_size,), nprocs=world_size)
 ```python
 def train(rank, world_size):
     dist.init_process_group("nccl", rank=rank, world_size=world_size)
+
 
 os.environ["MASTER_PORT"] = str(find_free_port())
 mp.spawn(train, args=(world_size,), nprocs=world_size)
