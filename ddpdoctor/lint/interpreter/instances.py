@@ -6,7 +6,7 @@ from ddpdoctor.lint.interpreter import bases, container_mutation, signals, wrapp
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Function, Instance
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed
 from ddpdoctor.lint.values.join import filled_up, left_alone
 from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import (
@@ -36,11 +36,16 @@ def carried(frame: Frame, function: Function) -> Carried:
     key = symbol_key(function.receiver) if function.receiver is not None and frame.stores else None
     if key is None:
         return ()
-    return tuple(
-        (place, value) for place, value in sorted(frame.stores.items(), key=lambda item: item[0])
-        if place[0] == key and place[1] in function.info.own
-        and value.taint is Taint.RANK_LOCAL and value.object is None
-    )  # fmt: skip
+    asked = sorted(item for item in frame.stores if item[0] == key and item[1] in function.info.own)
+    return tuple((place, frame.stores[place]) for place in asked if _differs(frame.stores[place]))
+
+
+def _differs(value: Value) -> bool:
+    """Whether it differs by rank, or is a list of what does, or an empty one that may come to be."""
+    obj = value.object
+    if isinstance(obj, Listed):
+        return obj.element is not None and obj.element.taint is Taint.RANK_LOCAL
+    return (isinstance(obj, Items) and not obj.items) or (obj is None and value.taint is Taint.RANK_LOCAL)
 
 
 def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple[int, str], Value]:
