@@ -136,6 +136,9 @@ class _Program:
         peer = node.peers[self.rank] if len(node.peers) > 1 else (*node.peers, None)[0]
         if type(peer) is not int or not 0 <= peer < WORLD or isinstance(node.tag, Symbol):
             raise _UndecidedError
+        if peer == self.rank and not self.whole:
+            # a function for the other ranks: this one does not come here
+            raise _UndecidedError
         self._add(_Step(node.op, peer, node.tag, (self.rank,), node.site, ()))
 
     def _branch(self, node: Branch) -> None:
