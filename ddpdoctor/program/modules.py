@@ -47,6 +47,7 @@ class FunctionInfo:
     #: answers to `marks`, `abstract` and `signature`, which are asked at every call
     _marks: frozenset[str] | None = None
     _reads: frozenset[str] | None = None
+    _own: frozenset[str] | None = None
     _abstract: bool | None = None
     _signature: Signature | None = None
 
@@ -75,6 +76,23 @@ class FunctionInfo:
         if self._reads is None:
             self._reads = frozenset(node.id for node in walk(self.node) if isinstance(node, ast.Name))
         return self._reads
+
+    @property
+    def own(self) -> frozenset[str]:
+        """The attributes of its object that a method may read, itself or in other methods of the class."""
+        if self._own is None:
+            self._own = frozenset()  # of a method that calls itself
+            self._own = self._attributes()
+        return self._own
+
+    def _attributes(self) -> frozenset[str]:
+        first = self.parameters[0].arg if self.parameters and self.owner is not None else ""
+        named = {
+            node.attr for node in walk(self.node)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == first
+        }  # fmt: skip
+        methods = [self.owner.methods[name] for name in named & self.owner.methods.keys()] if self.owner else []
+        return frozenset(named).union(*(method.own for method in methods))
 
     @property
     def is_static(self) -> bool:

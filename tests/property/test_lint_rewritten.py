@@ -58,6 +58,7 @@ KNOWN = {
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
         "DD116: a barrier in finally",
+        "DD116: the end of the group behind a wait, and behind a handler that has caught all",
         "DD118: ranks that only meet",
         "DD118: the root sends a list without a name, the others read theirs",
         "DD123: available is not initialised",

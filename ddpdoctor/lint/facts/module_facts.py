@@ -11,7 +11,7 @@ from ddpdoctor.lint import comments, suppress, taint_comments
 from ddpdoctor.lint.facts.relevance import takes_part
 from ddpdoctor.lint.interpreter.analysis import Analysis
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
-from ddpdoctor.lint.interpreter.trace import Branch, Op, operates, operations, steps
+from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, operates, operations, steps
 from ddpdoctor.lint.knowledge.heuristics import Heuristic
 from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
@@ -285,7 +285,8 @@ class ModuleFacts:
         found: dict[SourceSite, tuple[SourceSite, ...]] = {}
         for root in self.analysis.roots:
             for node, chain, _, _ in steps(root.trace):
-                if isinstance(node, Branch):
+                # a loop as long as the rank decides parts ranks, too
+                if isinstance(node, (Branch, Loop)):
                     found.setdefault(node.site, chain)
         return found
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import loaders, paths, random_draws
+from ddpdoctor.lint.facts import launch, loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
@@ -132,6 +132,17 @@ def mentioned(facts: ModuleFacts) -> bool:
     if facts.suggests(heuristics.SEEDS) or any(_star(n) for n in facts.module.nodes):
         return True
     return heuristics.MAY_SEED.found_in_any((call.path or call.method).rpartition(".")[2] for call in facts.calls)
+
+
+def never(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the call is in a program of several ranks that starts here, and mentions no seed."""
+    if not call.context.from_script or mentioned(facts) or by_framework(facts):
+        return False
+    if not launch.several(facts, call):
+        return False
+    return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions(
+        *heuristics.SENDS_OBJECTS.words
+    )
 
 
 def _star(node: ast.AST) -> bool:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ddpdoctor.lint.interpreter import budgets, calls, decorators, framework_objects, modes, random_state
+from ddpdoctor.lint.interpreter import (
+    budgets,
+    calls,
+    contexts,
+    decorators,
+    framework_objects,
+    instances,
+    modes,
+    random_state,
+)
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -149,9 +158,10 @@ class Analysis(Machine):
         env = bind(self, info, function.receiver, args, keywords)
         given = [env[name] for name in info.signature.bound]
         specialised = tuple([value if self._specialises(value) else None for value in given])
+        carried = instances.carried(frame, function)
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
                frame.handler, random_state.states(self, frame), self._seen(info, function.closure), self.held,
-               modes.known(self, frame, given))  # fmt: skip
+               modes.known(self, frame, given), contexts.asked(frame), carried)  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:
@@ -159,20 +169,21 @@ class Analysis(Machine):
         if known.recorded is not None:
             return known.recorded  # it serves a call that is only tried out as well
         if not self.silent:
-            known.recorded = self._simulate(info, function, env, frame, site)
+            known.recorded = self._simulate(function, env, frame, site, carried)
             return known.recorded
         if known.tried is None:
-            known.tried = self._simulate(info, function, env, frame, site)
+            known.tried = self._simulate(function, env, frame, site, carried)
         return known.tried
 
     def _simulate(
-        self, info: FunctionInfo, function: Function, env: dict[str, Value], frame: Frame, site: SourceSite
+        self, function: Function, env: dict[str, Value], frame: Frame, site: SourceSite, carried: instances.Carried
     ) -> CallOutcome:
+        info = function.info
         inner = Frame(
             info.module, info, env, function.closure, frame.mask, loops=() if info.remembers else frame.loops,
             guards=frame.guards, no_grad=frame.no_grad, handler=frame.handler, calls=(*frame.calls, info.qualname),
             chain=(*frame.chain, site), withs=frame.withs, entered=len(frame.guards),
-            mode=modes.inside(self, frame, function.receiver),
+            mode=modes.inside(self, frame, function.receiver), stores=dict(carried),
         )  # fmt: skip
         # also where `from module import *` led to it
         self.reached[info.module.path] = info.module
@@ -196,7 +207,7 @@ class Analysis(Machine):
             self.stack.pop()
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
-        return CallOutcome(value, prune(inner.out), inner.stores, inner.resets, ends)
+        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """The result of calling a generator: an iterable with the yielded elements."""

@@ -6,10 +6,12 @@ import ast
 from typing import Any
 
 from ddpdoctor.lint.interpreter import container_mutation, tensor_mutation
+from ddpdoctor.lint.interpreter.events import Setting
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values import containers
-from ddpdoctor.lint.values.abstract_objects import Instance, Table
+from ddpdoctor.lint.values.abstract_objects import Instance, Made, Table
 from ddpdoctor.lint.values.containers import parts_of
 from ddpdoctor.lint.values.join import Decision, choose, left_alone
 from ddpdoctor.lint.values.tags import Tag
@@ -55,12 +57,17 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
         owner = machine.evaluate(frame, target.value)
         kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
         _store_attribute(machine, frame, owner, target.attr, kept)
+        if target.attr in frameworks.STOPPING and not machine.silent:
+            machine.stops.append(Setting(target.attr, value, machine.site(frame, target), machine.context(frame)))
     elif isinstance(target, ast.Subscript):
         _store_element(machine, frame, target, value)
 
 
 def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:
     owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
+    if isinstance(owner.object, Made) and owner.object.path == "os.environ" and not machine.silent:
+        setting = Setting(str(index.constant), value, machine.site(frame, target), machine.context(frame))
+        machine.settings.append(setting)
     filled = containers.put(owner, index, value)
     if filled is None:
         filled = tensor_mutation.changed(frame, target, owner, index, value)
@@ -97,7 +104,7 @@ def _unpack(machine: Machine, frame: Frame, targets: list[ast.expr], value: Valu
 
 
 def _element_taint(value: Value) -> Taint:
-    return Taint.RANK_LOCAL if value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    return Taint.UNKNOWN if value.taint is Taint.RANK else value.taint
 
 
 def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:

@@ -8,13 +8,18 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.interpreter.results import made_by
-from ddpdoctor.lint.interpreter.trace import Op
+from ddpdoctor.lint.interpreter.trace import Op, Transfer
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
+from ddpdoctor.model import c10d
+from ddpdoctor.model.kinds import Kind
 from ddpdoctor.program.sites import SourceSite
+
+#: all ranks of the simulated job
+EVERYONE = tuple(range(WORLD))
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
@@ -32,6 +37,8 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     members = _members(call, spec)
     if not spec.pairwise and not isinstance(members, str) and not _is_alone(call, spec):
         call.frame.out.append(Op(spec.op, members, call.site, _ranks_of(call) if spec.op == "new_group" else ""))
+    if spec.pairwise:
+        call.frame.out.append(_transfer(call))
     taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
     for position, name in spec.overwrites:
         _overwrite_argument(call.frame, call.node, position, name, taint)
@@ -45,11 +52,30 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     return made_by(call).with_tags(NO_TAGS)
 
 
+#: which argument names the other rank
+_PEERS = {Kind.SEND: "dst", Kind.RECV: "src"}
+
+
+def _transfer(call: FunctionCall) -> Transfer:
+    """The transfer that a call is, as far as its arguments show; those of other groups count ranks otherwise."""
+    row = c10d.FUNCTIONS.get(call.path.rpartition(".")[2])
+    name = _PEERS.get(row.kind, "") if row is not None and row.kind is not None else ""
+    peer = call.argument(row.position(name), name) if row is not None and name else None
+    tag = call.argument(row.position("tag"), "tag") if row is not None else None
+    whole = _members(call, _PLAIN) is None and not any(k.startswith("group_") for k, _ in call.keywords)
+    if row is None or peer is None or not whole or "object" in row.name:
+        return Transfer("", (), 0, call.site)
+    return Transfer(row.name, peer.atoms, 0 if tag is None else tag.at(0), call.site)
+
+
+_PLAIN = Collective("send", 2)
+
+
 def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | None:
     """Members of the call's group, as of `group_members`."""
     if spec.op == "init_process_group" and (those := _of_a_part(call)) is not None:
         return those
-    group = next((v for k, v in call.keywords if k in ("group", "process_group")), None)
+    group = next((v for k, v in call.keywords if k in ("group", "process_group", "device_mesh")), None)
     if group is None and 0 <= spec.group < len(call.args):
         group = call.args[spec.group]
     return "unknown" if group is None and call.opaque else group_members(group)
@@ -63,17 +89,29 @@ def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
 
 
 def _is_alone(call: FunctionCall, spec: Collective) -> bool:
-    """Called so that it waits for nobody: a group made locally, a checkpoint that each process saves by itself."""
+    """Called so that it waits for nobody: a group made locally, a checkpoint that each process saves by itself, a
+    tensor of which each rank keeps its own part."""
     word = "use_local_synchronization" if spec.op == "new_group" else "no_dist"
-    return any(k == word and v.constant is not False for k, v in call.keywords)
+    return any(
+        (k == word and v.constant is not False) or (k == "src_data_rank" and type(v.constant) is not int)
+        for k, v in call.keywords
+    )
 
 
 def _new_group(call: FunctionCall) -> Value:
+    if call.path.endswith(".init_device_mesh"):
+        return of_object(GroupOf(_meshed(call)), call.site)
     ranks = call.argument(0, "ranks")
     if ranks is None or (ranks.known and ranks.constant is None):
-        everyone = tuple(range(WORLD)) if call.path.endswith(".new_group") else None
+        everyone = EVERYONE if call.path.endswith(".new_group") else None
         return of_object(GroupOf(everyone), call.site)
     return of_object(GroupOf(_listed_ranks(ranks)), call.site)
+
+
+def _meshed(call: FunctionCall) -> tuple[int, ...] | None:
+    """The ranks of a mesh of one dimension, if it has all of them."""
+    shape = call.argument(1, "mesh_shape")
+    return EVERYONE if shape is not None and shape.constant == (WORLD,) else None
 
 
 def _ranks_of(call: FunctionCall) -> str:

@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
+from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Given, Instance, Made, Method
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -17,6 +18,15 @@ from ddpdoctor.program.nodes import last_name
 #: gradients may or may not be synchronised in this block: `with model.no_sync() if ... else nullcontext():`
 MAYBE_UNSHARED = "no_sync, or not"
 UNKNOWN = unknown("context")
+
+
+#: blocks in which calls mean something else: gradients stay where they are, parameters are whole
+_TELLING = frameworks.UNSHARED | {MAYBE_UNSHARED, "summon_full_params"}
+
+
+def asked(frame: Frame) -> frozenset[str]:
+    """The blocks around a call on which it depends what a function does."""
+    return _TELLING.intersection(frame.withs) if frame.withs else frozenset()
 
 
 def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:

@@ -15,7 +15,7 @@ from ddpdoctor.lint.interpreter.results import cast
 from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
-from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
@@ -114,6 +114,8 @@ def _element(owner: Value, index: Value) -> Value | None:
         return environment(key) or unknown("environ", str(key))
     if isinstance(obj, Items) and isinstance(key, int) and -len(obj.items) <= key < len(obj.items):
         return obj.items[key]
+    if isinstance(obj, GroupOf):
+        return of_object(GroupOf(None), owner.atoms, index.atoms)
     if isinstance(obj, Table) and isinstance(key, str):
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
@@ -134,7 +136,8 @@ def _unknown_part(owner: Value, index: Value) -> Value:
     if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
-        return unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
+        part = unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
+        return part.with_object(Method(owner, "masked_select"))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN

@@ -34,6 +34,16 @@ class Guard:
     site: SourceSite
 
 
+class Setting(NamedTuple):
+    """`os.environ[name] = value`, or a flag that a framework reads, `trainer.should_stop = value`, in every rank that
+    executes it."""
+
+    name: str
+    value: Value
+    site: SourceSite
+    context: Context
+
+
 @record(frozen=True, slots=True)
 class EnclosingLoop:
     """A loop that an event happens in; `node` is the statement (or comprehension) itself."""

@@ -8,6 +8,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge.aliases import FSDP
+from ddpdoctor.lint.values.abstract_objects import Made, Table
 from ddpdoctor.lint.values.tags import DATA, Tag, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 from ddpdoctor.program.sites import SourceSite
@@ -20,6 +21,13 @@ SHARDING = frozenset({
     "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard",
     "torch.distributed._composable.fsdp.fully_shard.fully_shard", "torch.distributed._composable.fully_shard",
 })  # fmt: skip
+#: give the norm of gradients; that of DTensors, which `fully_shard` makes of all parameters, is added up over the ranks
+NORMS = frozenset({"torch.nn.utils.clip_grad_norm_"})
+_STATE_DICT = "torch.distributed.checkpoint.state_dict"
+#: read or write the state of a model by options (torch 2.13)
+STATES = frozenset(
+    f"{_STATE_DICT}.{verb}_{what}state_dict" for verb in ("get", "set") for what in ("", "model_", "optimizer_")
+)
 #: key in the heap that marks an object as sharded
 _MARK = "<sharded>"
 
@@ -47,6 +55,48 @@ def is_sharded_in_place(machine: Machine, model: Value) -> bool:
     """Whether `fully_shard` was called with this model."""
     atom = model.atoms[0]
     return isinstance(atom, Symbol) and (atom.key, _MARK) in machine.heap
+
+
+def norm(call: FunctionCall) -> Value | None:
+    """The norm of all gradients of a model that was sharded in place, which is equal on all ranks."""
+    model = parameters_of(call.args[0]) if call.args else None
+    if model is None or not is_sharded_in_place(call.machine, model):
+        return None
+    call.frame.out.append(Op(call.path.rpartition(".")[2], None, call.site))
+    return unknown("norm", call.site, taint=Taint.UNIFORM)
+
+
+def state(call: FunctionCall) -> Value | None:
+    """Nothing as a result; noted where the options ask for what all ranks have to take part in: the full state of a
+    sharded model, or one rank's state on all of them."""
+    options = call.keyword("options")
+    asked = options.object if options is not None else None
+    if not isinstance(asked, Made) or not call.args:
+        return None
+    full = _is_on(asked, "full_state_dict") and is_sharded(call.machine, call.args[0])
+    if full or _is_on(asked, "broadcast_from_rank0"):
+        call.frame.out.append(Op(call.path.rpartition(".")[2], None, call.site))
+    return None
+
+
+def _is_on(options: Made, name: str) -> bool:
+    value = options.keyword(name)
+    return value is not None and value.constant is True
+
+
+def parameters_of(value: Value) -> Value | None:
+    """The model whose `parameters()` a value is."""
+    made = value.object
+    return made.args[0] if isinstance(made, Made) and made.path == "?.parameters" and made.args else None
+
+
+def holds_shards(machine: Machine, value: Value) -> bool:
+    """Whether it is, or has in it, the state of a model that was sharded in place: the shards of this rank."""
+    obj = value.object
+    if isinstance(obj, Table):
+        return any(holds_shards(machine, entry) for _, entry in obj.entries)
+    state = isinstance(obj, Made) and obj.path == "?.state_dict" and bool(obj.args)
+    return isinstance(obj, Made) and state and is_sharded_in_place(machine, obj.args[0])
 
 
 def forward(frame: Frame, args: tuple[Value, ...], site: SourceSite) -> Value:

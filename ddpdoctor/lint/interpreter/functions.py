@@ -16,6 +16,7 @@ from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, GroupEnd, Op
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
+    Arguments,
     Class,
     External,
     Function,
@@ -65,9 +66,14 @@ def _files(call: FunctionCall) -> Value | None:
     return file_effects.function(call.frame, call.path, call.args, call.keywords, call.site)
 
 
+def ends_in_order(given: Arguments, name: str) -> bool:
+    """Whether the first argument, of that name, is the status of a process that is done."""
+    status = given.argument(0, name)
+    return not given.opaque and (status is None or status.constant in (None, 0))
+
+
 def _exit(call: FunctionCall) -> Value | None:
-    status = call.argument(0, "status")
-    is_done = call.path != "os.abort" and not call.opaque and (status is None or status.constant in (None, 0))
+    is_done = call.path != "os.abort" and ends_in_order(call, "status")
     call.frame.out.append(BlockExit(QUIT if is_done else "exit", call.site))
     call.frame.mask = 0
     return NONE
@@ -157,6 +163,8 @@ def _deepspeed(call: FunctionCall) -> Value | None:
 #: Tried in this order; the first that gives a value decides. With the paths that each handles.
 RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_collective, collectives.COLLECTIVES),
+    (fsdp.norm, fsdp.NORMS),
+    (fsdp.state, fsdp.STATES),
     (_source, sources.PATHS),
     (_files, file_effects.concerns),
     (_exit, _EXITS),

@@ -6,7 +6,7 @@ from ddpdoctor.lint.interpreter import bases, container_mutation, signals, wrapp
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Function, Instance
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed
 from ddpdoctor.lint.values.join import filled_up, left_alone
 from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import (
@@ -25,6 +25,35 @@ from ddpdoctor.program import classes
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.signal_handlers import NO_FLAGS
 from ddpdoctor.program.sites import SourceSite
+
+#: attributes of an object as the caller knows them, by object key and name
+Carried = tuple[tuple[tuple[int, str], Value], ...]
+
+
+def carried(frame: Frame, function: Function) -> Carried:
+    """What a method may read that differs between ranks because of what was stored before it is called: a meter that
+    was given each rank's own losses."""
+    key = symbol_key(function.receiver) if function.receiver is not None and frame.stores else None
+    if key is None:
+        return ()
+    asked = sorted(item for item in frame.stores if item[0] == key and item[1] in function.info.own)
+    return tuple((place, frame.stores[place]) for place in asked if _differs(frame.stores[place]))
+
+
+def _differs(value: Value) -> bool:
+    """Whether it differs by rank, or is a list of what does, or an empty one that may come to be."""
+    obj = value.object
+    if isinstance(obj, Listed):
+        return obj.element is not None and obj.element.taint is Taint.RANK_LOCAL
+    return (isinstance(obj, Items) and not obj.items) or (obj is None and value.taint is Taint.RANK_LOCAL)
+
+
+def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple[int, str], Value]:
+    """What a method has stored, of all that it knew at its end."""
+    for place, value in before:
+        if stores.get(place) is value:
+            del stores[place]
+    return stores
 
 
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:

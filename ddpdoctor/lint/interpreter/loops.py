@@ -74,7 +74,9 @@ def _loop(
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
-        frame.out.append(Loop(count, body, loop.site, _endless(node)))
+        frame.out.append(
+            Loop(count, body, loop.site, _endless(node), text_of(node.iter) if isinstance(node, ast.For) else "")
+        )
     machine.execute(frame, node.orelse)
     return body
 

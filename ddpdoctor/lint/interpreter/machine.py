@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from ddpdoctor.lint.interpreter.events import Access, BranchEvent, CallEvent, Context, Iteration, Wrap
+from ddpdoctor.lint.interpreter.events import Access, BranchEvent, CallEvent, Context, Iteration, Setting, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
@@ -71,6 +71,9 @@ class Machine(ABC):
     held_symbols: Held = field(default_factory=hold)
     calls: list[CallEvent] = field(default_factory=list)
     iterations: list[Iteration] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
+    #: flags by which a framework ends its loops
+    stops: list[Setting] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     #: reads of attributes of networks that a framework has prepared: in a wrapper, if there are several ranks

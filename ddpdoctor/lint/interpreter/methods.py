@@ -6,7 +6,16 @@ import ast
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from ddpdoctor.lint.interpreter import batches, file_effects, framework_objects, fsdp, modes, random_state, signals
+from ddpdoctor.lint.interpreter import (
+    batches,
+    file_effects,
+    framework_objects,
+    fsdp,
+    meshes,
+    modes,
+    random_state,
+    signals,
+)
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_method
 from ddpdoctor.lint.interpreter.invocations import MethodCall
@@ -86,6 +95,12 @@ def _collective(call: MethodCall) -> Value | None:
     return enter_method(call.frame, spec, call.site) if spec is not None else None
 
 
+def _port(call: MethodCall) -> Value | None:
+    """`getsockname()` of a socket, which has the port that the kernel has chosen for this process."""
+    address, port = unknown("address", call.site), unknown("port", call.site, tags=Tag.UNIQUE)
+    return of_object(Items((address, port)), "name", call.site) if not call.given else None
+
+
 def _first_rank(call: MethodCall) -> Value | None:
     return FIRST_RANK if framework_objects.is_first_rank(call.receiver, call.name) else None
 
@@ -152,9 +167,14 @@ def _computed(call: MethodCall) -> Value | None:
 
 def _framework(call: MethodCall, made: Made) -> Value | None:
     spec = framework_objects.collective(made.path, call.name, call.keywords, made)
-    if spec is None or (spec.op == "state_dict (FSDP)" and "LOCAL_STATE_DICT" in call.frame.module.words):
+    if spec is None or (spec.op == "state_dict (FSDP)" and _is_at_hand(call)):
         return None
     return enter_method(call.frame, spec, call.site)
+
+
+def _is_at_hand(call: MethodCall) -> bool:
+    """Whether the state of a sharded model needs no other rank: each takes its part, or all parts are there already."""
+    return "LOCAL_STATE_DICT" in call.frame.module.words or "summon_full_params" in call.frame.withs
 
 
 def _environment(call: MethodCall, made: Made) -> Value | None:
@@ -236,8 +256,10 @@ def _any(_name: str) -> bool:
 RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_sharded_forward, ("__call__",)),
     (_made, _any),
+    (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),
+    (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
     (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
     (_collective, _any),

@@ -7,8 +7,8 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Items
-from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import RANK_NUMBERS, Value, const
+from ddpdoctor.lint.values.tags import MADE_UP, Tag
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Taint, Value, const, unknown
 from ddpdoctor.program.sites import SourceSite
 
 SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
@@ -34,13 +34,22 @@ def _spawn(call: FunctionCall, function: int, arguments: int) -> None:
     """`spawn(function, arguments)`, each at its position."""
     target = call.argument(function, "fn")
     if target is not None:
-        start(call.machine, call.frame, target, [SPAWNED, *_items(call.argument(arguments, "args"))], call.site)
+        given = map(_of_parent, _items(call.argument(arguments, "args")))
+        start(call.machine, call.frame, target, [SPAWNED, *given], call.site)
 
 
 def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site: SourceSite) -> None:
     """Simulate a function that external code calls: in new processes, or with options as its arguments."""
     if isinstance(target.object, Function) and not machine.silent:
         machine.run_spawned(target.object.info, args, frame, site)
+
+
+def _of_parent(value: Value) -> Value:
+    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them."""
+    drawn = value.tags & (MADE_UP | Tag.RANDOM | Tag.OWN)
+    if len(value.atoms) > 1 or not (drawn or value.taint is Taint.RANK_LOCAL):
+        return value
+    return unknown("of the parent", value.atoms, tags=value.tags & ~drawn).with_object(value.object)
 
 
 def _items(given: Value | None) -> list[Value]:
@@ -54,5 +63,5 @@ def _items(given: Value | None) -> list[Value]:
 def _process(call: FunctionCall) -> None:
     target, args = call.keyword("target"), _items(call.keyword("args"))
     if target is not None:
-        given = [RANK_NUMBERS if a.tags & Tag.INDEX else a for a in args]
+        given = [RANK_NUMBERS if a.tags & Tag.INDEX else _of_parent(a) for a in args]
         start(call.machine, call.frame, target, given, call.site)

@@ -9,12 +9,12 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ddpdoctor.lint.interpreter import assignments, branches, framework_objects, loops
+from ddpdoctor.lint.interpreter import assignments, branches, framework_objects, functions, loops
 from ddpdoctor.lint.interpreter.contexts import enter
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import BlockExit, Op, leaving_through
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Listed
+from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, Op, leaving_through
+from ddpdoctor.lint.values.abstract_objects import Class, External, Function, Listed, Made
 from ddpdoctor.lint.values.tags import NO_TAGS
 from ddpdoctor.lint.values.values import Taint, Value, of_object, unknown
 from ddpdoctor.program import indexing
@@ -41,10 +41,21 @@ def _return(machine: Machine, frame: Frame, node: Any) -> None:
 
 
 def _raise(machine: Machine, frame: Frame, node: Any) -> None:
-    if node.exc is not None:
-        machine.evaluate(frame, node.exc)
-    frame.out.append(BlockExit("raise", machine.site(frame, node)))
+    raised = machine.evaluate(frame, node.exc) if node.exc is not None else None
+    kind = QUIT if raised is not None and _is_done(raised) else "raise"
+    frame.out.append(BlockExit(kind, machine.site(frame, node)))
     frame.mask = 0
+
+
+_EXIT = "builtins.SystemExit"
+
+
+def _is_done(raised: Value) -> bool:
+    """Whether it is `SystemExit`, `SystemExit()` or `SystemExit(0)`, by which a process ends as one that is done."""
+    made = raised.object
+    if isinstance(made, External):
+        return made.path == _EXIT
+    return isinstance(made, Made) and made.path == _EXIT and functions.ends_in_order(made, "code")
 
 
 def _expr(machine: Machine, frame: Frame, node: Any) -> None:

@@ -42,6 +42,19 @@ class Loop(NamedTuple):
     site: SourceSite
     #: `while True`: its number of iterations is not determined by any value
     endless: bool = False
+    #: what it goes through, as written
+    text: str = ""
+
+
+class Transfer(NamedTuple):
+    """A send or receive between two ranks in the default group: not part of the sequence that all ranks share."""
+
+    #: "send", "recv", "isend", "irecv"; "" if no more is known than that there is one, or several
+    op: str
+    #: the other rank, one atom for all ranks or one per rank
+    peers: tuple[Atom, ...]
+    tag: Atom
+    site: SourceSite
 
 
 class FileEvent(NamedTuple):
@@ -90,7 +103,7 @@ class Scope(NamedTuple):
 #: most file events that are kept for one call
 _MOST_FILES = 16
 
-Node = Op | Branch | Loop | BlockExit | Scope | FileEvent | GroupEnd
+Node = Op | Branch | Loop | BlockExit | Scope | FileEvent | GroupEnd | Transfer
 Trace = tuple[Node, ...]
 
 
@@ -143,6 +156,11 @@ def operates(nodes: Trace) -> bool:
     return any(node.__class__ is Op for node in all_nodes(nodes))
 
 
+def transfers(nodes: Trace) -> bool:
+    """Whether ranks send to or receive from one another in the nodes."""
+    return any(node.__class__ is Transfer for node in all_nodes(nodes))
+
+
 def exits(nodes: Trace) -> bool:
     """Whether control can leave these nodes other than at their end."""
     stack = list(nodes)
@@ -193,9 +211,9 @@ def _marks(nodes: Trace) -> list[Node]:
     return list(found)
 
 
-def _quits(nodes: Trace) -> bool:
-    """Whether a rank may end its process in order."""
-    return any(isinstance(node, BlockExit) and node.kind == QUIT for node in all_nodes(nodes))
+def _is_kept(node: Node) -> bool:
+    """Whether it is an operation, or a rank may end its process in order there."""
+    return node.__class__ in (Op, Transfer) or (isinstance(node, BlockExit) and node.kind == QUIT)
 
 
 def prune(nodes: list[Node]) -> Trace:
@@ -207,7 +225,7 @@ def prune(nodes: list[Node]) -> Trace:
             continue
         if isinstance(node, Branch) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not operates(node.body) and not _quits(node.body):
+        if isinstance(node, Scope) and not any(map(_is_kept, all_nodes(node.body))):
             kept.extend(_marks(node.body))
             continue
         kept.append(node)

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.events import Access, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.lint.knowledge import aliases, collectives
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
 from ddpdoctor.lint.values.tags import MODEL, Tag, union
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
@@ -24,6 +24,12 @@ def wrapper_of(value: Value | None) -> Made | None:
     if value is None or not isinstance(obj, Made) or obj.path not in collectives.WRAPPERS:
         return None
     return obj if not value.tags & Tag.MAYBE else None
+
+
+def is_fsdp(value: Value | None) -> bool:
+    """Whether it is certainly an object of FSDP's wrapper."""
+    made = value.object if value is not None else None
+    return value is not None and isinstance(made, Made) and made.path == aliases.FSDP and not value.tags & Tag.MAYBE
 
 
 def is_wrapped(value: Value | None) -> bool:
@@ -124,6 +130,8 @@ def _is_self(frame: Frame, node: ast.expr) -> bool:
 
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
     """`hasattr`, `isinstance` and `getattr` of a model that is certainly wrapped."""
+    if len(args) == 2 and path == "builtins.isinstance" and is_fsdp(args[0]):
+        return _is_instance(args[0], args[1])
     if len(args) < 2 or wrapper_of(args[0]) is None:
         return None
     name = args[1].constant

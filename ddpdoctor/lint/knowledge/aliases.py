@@ -30,6 +30,7 @@ SPELLINGS = {
 }
 _MODULE_SPELLINGS = (
     ("torch.distributed.distributed_c10d.", "torch.distributed."),
+    ("torch.nn.utils.clip_grad.", "torch.nn.utils."),
     ("deepspeed.comm.", "torch.distributed."),
     ("torch.distributed.nn.functional.", "torch.distributed.nn."),
     ("horovod.torch.mpi_ops.", "horovod.torch."),

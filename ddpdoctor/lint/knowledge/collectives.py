@@ -60,16 +60,27 @@ _NN = {
 }
 _CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict", "load_sharded_optimizer_state_dict")
 #: functions that gather or write state that is sharded over ranks
+#: make tensors that are distributed over a mesh: the first rank's values go to all (torch 2.13, `src_data_rank`)
+_DISTRIBUTING = ("distribute_tensor", "distribute_module", "parallel.parallelize_module")
 _OPTIMIZER_STATE = ("optim_state_dict", "full_optim_state_dict", "sharded_optim_state_dict")
+_SHARDED = {
+    **{f"torch.distributed.checkpoint.{name}": Collective(f"checkpoint.{name}") for name in _CHECKPOINT},
+    **{f"torch.distributed.tensor.{name}": Collective(name.rpartition(".")[2], 1) for name in _DISTRIBUTING},
+    "torch.distributed._tensor.distribute_tensor": Collective("distribute_tensor", 1),
+    **{f"{FSDP}.{name}": Collective("optim_state_dict (FSDP)") for name in _OPTIMIZER_STATE},
+    f"{FSDP}.summon_full_params": Collective("summon_full_params (FSDP)"),
+}
 SAVING = frozenset({
     "state_dict (FSDP)", "optim_state_dict (FSDP)", "save_checkpoint (DeepSpeed)", "save_16bit_model (DeepSpeed)",
     "save_checkpoint (Lightning)", "save (Fabric)", "full_tensor", "checkpoint.save", "checkpoint.async_save",
-    "checkpoint.save_state_dict",
+    "checkpoint.save_state_dict", "summon_full_params (FSDP)", "consolidate_state_dict", "get_model_state_dict",
+    "get_optimizer_state_dict", "get_state_dict",
 })  # fmt: skip
 #: method names that mean one operation on any object, because no other library uses them
 DUCK_METHODS: dict[str, Collective] = {
     "wait_for_everyone": Collective("wait_for_everyone"),
     "full_tensor": Collective("full_tensor"),
+    "consolidate_state_dict": Collective("consolidate_state_dict"),
     "main_process_first": Collective("main_process_first"),
     "local_main_process_first": Collective("main_process_first"),
 }
@@ -125,8 +136,7 @@ def _collectives() -> dict[str, Collective]:
         table[f"torch.distributed._functional_collectives.{name}"] = spec
     for name, group in _NN.items():
         table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=_is_uniform(name))
-    for name in _CHECKPOINT:
-        table[f"torch.distributed.checkpoint.{name}"] = Collective(f"checkpoint.{name}")
+    table |= _SHARDED
     table["torch.distributed.device_mesh.init_device_mesh"] = Collective("new_group")
     table["torch.distributed.init_device_mesh"] = Collective("new_group")
     for prefix, names in (
@@ -138,8 +148,6 @@ def _collectives() -> dict[str, Collective]:
         ("accelerate.utils", _ACCELERATE),
     ):
         table.update((f"{prefix}.{name}", _of_library(f"{prefix}.{name}", name)) for name in names)
-    for name in _OPTIMIZER_STATE:
-        table[f"{FSDP}.{name}"] = Collective("optim_state_dict (FSDP)")
     table["ignite.distributed.auto_model"] = Collective("auto_model")
     for op in MEETINGS:
         table[op] = Collective(op)

@@ -46,7 +46,10 @@ def _equal(*names: str) -> dict[str, Collective]:
 
 #: collective methods by class of the framework's object; subclasses have them too
 METHODS: dict[str, dict[str, Collective]] = {
-    FSDP: _plain("FSDP", "state_dict"),
+    FSDP: {
+        **_plain("FSDP", "state_dict", "summon_full_params"),
+        "clip_grad_norm_": Collective("clip_grad_norm_ (FSDP)", returns_uniform=True),
+    },
     ENGINE: _plain(
         "DeepSpeed", "backward", "step", "train_batch", "eval_batch", "save_checkpoint", "load_checkpoint",
         "save_16bit_model", "save_fp16_model",
@@ -188,6 +191,16 @@ SYNCHRONISING = frozenset({
 })  # fmt: skip
 
 
+#: flags that each rank's loop asks, and that no framework reduces (lightning 2.6, `_FitLoop.done`; transformers 5.23,
+#: `Trainer._inner_training_loop`): the flag -> the function that decides for all ranks, "" if there is none
+STOPPING = {
+    "should_stop": "trainer.strategy.reduce_boolean_decision",
+    "should_training_stop": "",
+    "should_epoch_stop": "",
+    "should_evaluate": "",
+}
+
+
 def kind(path: str) -> str:
     """The class in these tables that an external class is or inherits from."""
     if path.startswith("trl.") and path.endswith("Trainer"):
@@ -195,9 +208,11 @@ def kind(path: str) -> str:
     return _KINDS.get(path, path)
 
 
-#: (base class, method that it calls with a batch of this rank to train on) -> position of the batch
+#: (base class, method that it calls with a batch of this rank) -> position of the batch
 BATCHES = {
     (MODULE, "training_step"): 1,
+    (MODULE, "validation_step"): 1,
+    (MODULE, "test_step"): 1,
     (TRAINER, "training_step"): 2,
     (TRAINER, "compute_loss"): 2,
 }

@@ -325,6 +325,11 @@ MAY_CHOOSE_DEVICE = _words(
     "DD141: a helper that cannot be read may choose",
     "device", "dist", "init", "setup", "set_up", "launch", "cuda", "gpu", "env", "prepare", "start",
 )  # fmt: skip
+SETS_DEFAULT_DEVICE = _words(
+    "tensors are made on another device than the CPU where none is named",
+    "DD119: tensors that are not made on the CPU",
+    "set_default_device", "set_default_tensor_type", "with torch.device",
+)  # fmt: skip
 ONE_VISIBLE_DEVICE = _words(
     "the visible devices are set by hand: GPU 0 may be another one in each process",
     "DD141: one visible device a process",

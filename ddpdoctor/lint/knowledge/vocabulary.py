@@ -159,7 +159,8 @@ CLOCK_CALLS = frozenset({
 UNIQUE_CALLS = frozenset({
     "uuid.uuid4", "uuid.uuid1", "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.mktemp",
     "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "secrets.token_hex", "os.getpid",
-    "secrets.randbelow", "secrets.randbits", "os.urandom",
+    "secrets.randbelow", "secrets.randbits", "os.urandom", "portpicker.pick_unused_port",
+    "torch.distributed.elastic.utils.get_free_port", "torch.distributed.elastic.utils.distributed.get_free_port",
 })  # fmt: skip
 
 #: entries of a batch of texts that have one element for each token

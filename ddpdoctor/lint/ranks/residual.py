@@ -20,6 +20,7 @@ from ddpdoctor.lint.interpreter.trace import (
     Op,
     Scope,
     Trace,
+    Transfer,
     exits,
     leaves,
     operates,
@@ -29,6 +30,9 @@ from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
+
+#: most iterations of a loop that are gone through one by one
+UNROLLED = 8
 
 #: what a cell stands for
 Step = Op | Branch | Loop | BlockExit
@@ -134,7 +138,7 @@ class Builder:
             return cell
         if isinstance(node, Loop):
             return self._loop(node, rest, path)
-        if isinstance(node, (FileEvent, GroupEnd)):
+        if isinstance(node, (FileEvent, GroupEnd, Transfer)):
             return rest
         return self._alt(node, rest, path)
 
@@ -150,6 +154,12 @@ class Builder:
     def _loop(self, node: Loop, rest: Cell | None, path: _Path) -> Cell | None:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
         if count == 0 and not isinstance(count, Symbol):
+            return rest
+        if type(count) is int and 0 < count <= UNROLLED and not exits(node.body):
+            # as often as the rank's number says: the iterations one by one, under the loop in the place of a branch
+            guard = Branch(node.times, node.body, (), node.site, node.text, Tag.RANK)
+            for _ in range(count):
+                rest = self._sequence(node.body, rest, path.under(guard))
             return rest
         leave = self._cell(("exit", "return"), BlockExit("return", node.site), path.under(None), None)
         inside = _Path({"continue": None, "return": leave}, path.chain, path.guard, path.assumed)

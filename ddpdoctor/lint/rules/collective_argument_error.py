@@ -4,12 +4,14 @@
 Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
 and a root that differs between ranks, such as each rank itself. A constant root in a group that is called after a way
 to split the job, such as `data_parallel_group`, is a warning: there are several such groups. Also finds a list for the
-tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`.
+tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`; a `gather_list` or
+`scatter_list` on other ranks than the root; and tensors on the CPU, and `monitored_barrier`, in a group of NCCL alone.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group
-raises ValueError. Ranks that name different roots wait for one another, or each keeps its own data. Multiplying a list
-copies no tensor: what one rank has sent overwrites what another has, and all entries are equal.
+raises ValueError, and so does a list that only the root may give. NCCL has no operations for the CPU. Ranks that name
+different roots wait for one another, or each keeps its own data. Multiplying a list copies no tensor: what one rank has
+sent overwrites what another has, and all entries are equal.
 
 ## Example
 ```python
@@ -25,7 +27,8 @@ dist.reduce(x, dst=0, op=dist.ReduceOp.SUM)
 No automatic fix.
 
 ## When it is wrong
-The rule does not examine tensors.
+Where the default device is not the CPU: a program that sets one is not looked at for tensors on the CPU. Of tensors it
+looks at no more than where they were made, and not at their sizes.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce
@@ -36,12 +39,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import External, GroupOf
+from ddpdoctor.lint.values.abstract_objects import External, GroupOf, Items, Listed, Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Symbol, Value
+from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
@@ -73,34 +79,47 @@ _FILLED = {
 }  # fmt: skip
 
 
+#: operation -> position and name of the list that only its root gives, and position and name of the root
+_OF_ROOT = {
+    "torch.distributed.gather": ((1, "gather_list"), (2, "dst")),
+    "torch.distributed.scatter": ((1, "scatter_list"), (2, "src")),
+}
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Roots that are not ranks, or not ranks of the group; lists in which one tensor stands for all ranks."""
+    """Roots that are not ranks, or not ranks of the group; lists in which one tensor stands for all ranks, or that
+    others than the root give; what NCCL does not have."""
     yield from _one_tensor(facts)
+    yield from _given_by_others(facts)
+    yield from _beyond_nccl(facts)
     for call in facts.named(*_ROOTED):
         position, name, group_at = _ROOTED[call.path]
         root = call.argument(position, name)
         if root is None:
             continue
         if isinstance(root.object, External) and ".ReduceOp." in root.object.path:
-            yield facts.finding(RULE, call.site, f"a ReduceOp is passed as the rank `{name}`: write op=...")
+            message = f"a ReduceOp is passed as the rank `{name}`: write op=..."
+            yield facts.finding(RULE, call.site, message, context=call.context)
             continue
         group = call.argument(group_at, "group")
         if group is None or (group.known and group.constant is None):
             named = _named(root, call.context.mask)
             if len({said for _, said in named}) > 1 and not call.opaque and not _chosen(facts, call):
                 shown = ", ".join(f"rank {rank} passes {said}" for rank, said in named[:2])
-                yield facts.finding(RULE, call.site, f"the ranks pass different values for `{name}`: {shown}")
+                yield facts.finding(
+                    RULE, call.site, f"the ranks pass different values for `{name}`: {shown}", context=call.context
+                )
                 continue
         members = group.object.members if group is not None and isinstance(group.object, GroupOf) else None
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is not a member of this group {list(members)}: torch raises ValueError"
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
         elif members is None and group is not None and isinstance(root.constant, int) and _of_part(call, group_at):
             message = (
                 f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others "
                 f"torch raises ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
             )
-            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING)
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
 def _of_part(call: CallEvent, position: int) -> bool:
@@ -114,9 +133,14 @@ def _of_part(call: CallEvent, position: int) -> bool:
 
 def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:
     """Not all ranks need come here: another call of the operation in the same function may be theirs."""
-    unsure = any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
+    unsure = _under_condition(call)
     others = (c for c in facts.named(call.path) if c.context.function is call.context.function)
     return unsure and any(other.node is not call.node for other in others)
+
+
+def _under_condition(call: CallEvent) -> bool:
+    """Whether a condition that nothing decides is around it: perhaps not all ranks come here, or none."""
+    return any(isinstance(atom, Symbol) for g in call.context.guards for atom in g.truth)
 
 
 def _named(root: Value, mask: int) -> list[tuple[int, int]]:
@@ -146,6 +170,77 @@ def _one_tensor(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         related = ((site_of(facts.module, made), "the list is made here"),)
         yield facts.finding(RULE, call.site, message, related=related if made is not given else ())
+
+
+def _given_by_others(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Lists that ranks give which are not the root."""
+    for call in facts.named(*_OF_ROOT):
+        (at, name), root_at = _OF_ROOT[call.path]
+        given, root = call.argument(at, name), call.argument(*root_at)
+        number = 0 if root is None else root.constant
+        if given is None or type(number) is not int or call.opaque or call.keyword(f"group_{root_at[1]}") is not None:
+            continue
+        others = [rank for rank in range(WORLD) if call.context.mask & 1 << rank and rank != number]
+        if (
+            others
+            and not _under_condition(call)
+            and len(given.atoms) == 1
+            and _is_filled(given)
+            and devices.default_group(call)
+        ):
+            message = f"`{name}` is for rank {number} alone: torch raises ValueError on rank {others[0]}"
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _is_filled(given: Value) -> bool:
+    """Whether it is certainly a list with something in it."""
+    made = given.object
+    if isinstance(made, Items):
+        return bool(made.items)
+    return isinstance(made, Listed) and made.element is not None and not given.tags & (Tag.MAYBE | Tag.UNEVEN)
+
+
+def _beyond_nccl(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Operations in a job whose only backend is NCCL that it does not have, and those of tensors on the CPU."""
+    groups = facts.named(devices.GROUP)
+    if not groups or any(devices.texts_of(group, 0, "backend") != {"nccl"} for group in groups):
+        return
+    for call in facts.named("torch.distributed.monitored_barrier"):
+        if devices.default_group(call):
+            yield facts.finding(
+                RULE, call.site, "NCCL has no monitored_barrier: torch raises here", context=call.context
+            )
+    if heuristics.SETS_DEFAULT_DEVICE.found_in_any(facts.texts):
+        return
+    for path, (position, name) in _TENSORS.items():
+        for call in facts.named(path):
+            given = call.argument(position, name)
+            if given is not None and _is_on_cpu(given) and devices.default_group(call):
+                message = "this tensor is on the CPU, for which a group of NCCL has no operations: torch raises here"
+                severity = Severity.WARNING if _under_condition(call) else None
+                yield facts.finding(RULE, call.site, message, context=call.context, severity=severity)
+
+
+#: operation -> position and name of the tensor that it is given
+_TENSORS = {
+    f"torch.distributed.{row.name}": (row.position(row.gives), row.gives)
+    for row in c10d.FUNCTIONS.values()
+    if row.gives in ("tensor", "input_tensor", "input")
+}
+
+
+def _is_on_cpu(value: Value) -> bool:
+    """Whether a tensor was made without a device, and not moved."""
+    made = value.object
+    if not isinstance(made, Made) or made.opaque or value.tags & Tag.MAYBE:
+        return False
+    new = made.path in vocabulary.TENSORS and "cuda" not in made.path and not made.path.endswith("_like")
+    return new and made.keyword("device") is None and not any(map(_may_be_tensor, made.args))
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """Whether it is not known to be a number or a list: `as_tensor` of a tensor keeps its device."""
+    return not value.known and not isinstance(value.object, (Items, Listed))
 
 
 def _made(facts: ModuleFacts, call: CallEvent, name: ast.Name) -> ast.expr | None:

@@ -1,8 +1,9 @@
 """Every rank trains on all the data
 
 ## What it does
-Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, or with gradients that
-the program itself reduces over all ranks (`all_reduce(p.grad)`).
+Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, with gradients that
+the program itself reduces over all ranks (`all_reduce(p.grad)`), or with Accelerate or Fabric, of a loader that nobody
+has given to `prepare` or `setup_dataloaders`.
 
 ## Why it harms
 Each rank iterates over the whole data set: an epoch costs as much as on one GPU, and the gradients average duplicates.
@@ -76,13 +77,21 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         ops = [op for op in facts.repeated(iteration) if _backward(op) or averaged_gradients.is_averaging(averaged, op)]
         if ops:
-            message = "every rank iterates over all of this data: give the loader a DistributedSampler"
+            message = f"every rank iterates over all of this data: {_MENDED.get(ops[0].op, _SAMPLER)}"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
 
 
+_SAMPLER = "give the loader a DistributedSampler"
+#: backward passes of frameworks that split the data of the loaders that they are given
+_MENDED = {
+    "backward (Accelerate)": "give the loader to accelerator.prepare",
+    "backward (Fabric)": "give the loader to fabric.setup_dataloaders",
+}
+
+
 def _backward(op: Op) -> bool:
-    return op.op == "backward (DDP)"
+    return op.op == "backward (DDP)" or op.op in _MENDED
 
 
 def _split(facts: ModuleFacts, dataset: Value | None, depth: int = 0) -> bool:

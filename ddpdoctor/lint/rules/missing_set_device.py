@@ -3,7 +3,8 @@
 ## What it does
 Finds a script that creates an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
 (`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives), while
-no code that lint can read selects the device of each process. A group that is created in a library, or whose users name
+no code that lint can read selects the device of each process; and a device that all ranks select by the same number:
+`torch.cuda.set_device(0)`, `DDP(net, device_ids=[0])`. A group that is created in a library, or whose users name
 each device by its index, is a hint.
 
 ## Why it hangs
@@ -41,11 +42,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, launch
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import Items, Made
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -60,6 +62,7 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """NCCL groups after which the current device is used although it was never set, or may be."""
     yield from _before_engine(facts)
+    yield from _same_number(facts)
     groups = [call for call in facts.named(devices.GROUP) if not launch.of_one_process(call)]
     if not groups or devices.chosen(facts):
         return
@@ -80,6 +83,46 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         first = open_[0]
         yield facts.finding(RULE, first.site, message, context=first.context, severity=Severity.HINT)
+
+
+#: what selects a device for the process or its model: position and name of the argument
+_SELECTING = {
+    "torch.cuda.set_device": (0, "device"),
+    "torch.accelerator.set_device_index": (0, "device"),
+    "torch.nn.parallel.DistributedDataParallel": (1, "device_ids"),
+    aliases.FSDP: (-1, "device_id"),
+}
+
+
+def _same_number(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A device that all ranks of a group of several select by one number."""
+    groups = [call for call in facts.named(devices.GROUP) if not launch.of_one_process(call)]
+    if not groups or not any(devices.on_nccl(facts, call) for call in groups) or devices.one_visible(facts):
+        return
+    for path, (position, name) in _SELECTING.items():
+        for call in facts.named(path):
+            number = _number(call.argument(position, name))
+            sure = all(isinstance(truth, bool) for guard in call.context.guards for truth in guard.truth)
+            if number is None or call.context.some_ranks_only or not sure or launch.in_one_process(facts, call):
+                continue
+            message = Conditional(
+                "unless the launcher makes one GPU visible to each process, ",
+                f"all ranks of a machine use GPU {number}, which NCCL refuses or waits for: select it by LOCAL_RANK",
+            )
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _number(device: Value | None) -> int | None:
+    """The number of a device that is the same on all ranks: `0`, `[0]`, `"cuda:0"`, `torch.device("cuda:0")`."""
+    obj = device.object if device is not None else None
+    if isinstance(obj, Items):
+        return _number(obj.items[0]) if len(obj.items) == 1 else None
+    if isinstance(obj, Made) and obj.path == "torch.device" and obj.args:
+        return _number(obj.args[-1])
+    said = device.constant if device is not None else None
+    if isinstance(said, str) and said.startswith("cuda:") and said[5:].isdecimal():
+        return int(said[5:])
+    return said if type(said) is int else None
 
 
 def _before_engine(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -1,11 +1,13 @@
-"""no_sync around the backward pass only
+"""no_sync around the backward pass only, or around every pass
 
 ## What it does
-Finds a backward pass under `model.no_sync()` whose forward pass is outside it.
+Finds a backward pass under `model.no_sync()` whose forward pass is outside it; and, as an error, a program whose every
+backward pass through the wrapper is under `no_sync`, forward included.
 
 ## Why it harms
 DDP decides in the forward pass whether the next backward pass averages gradients. With only the backward pass inside,
-gradients are averaged anyway, and accumulation saves nothing.
+gradients are averaged anyway, and accumulation saves nothing. With every pass inside, gradients are never averaged:
+each rank trains a model of its own.
 
 ## Example
 ```python
@@ -25,7 +27,8 @@ with model.no_sync():
 No automatic fix.
 
 ## When it is wrong
-When another forward pass through the same model runs inside, in a function that could not be followed.
+When another forward pass through the same model runs inside, in a function that could not be followed; or when another
+file goes through the wrapper outside of `no_sync`. A program that averages gradients itself is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync
@@ -33,22 +36,34 @@ https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedData
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import contexts, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name
 
-RULE = LintRule("DD167", "no-sync-around-backward-only", Severity.HINT, advice="put the forward inside no_sync(), too")
+RULE = LintRule(
+    "DD167",
+    "no-sync-around-backward-only",
+    Severity.ERROR,
+    advice="put both passes inside no_sync(), but those of every last micro-batch outside",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Backward passes under no_sync in functions whose forward passes through the wrapper are only outside it."""
     forwards = [c for c in facts.methods("__call__") if wrapping.is_wrapped(c.receiver)]
+    passes = [c for c in facts.methods("backward") if c.receiver is not None and c.receiver.tags & Tag.DDP]
+    if forwards and passes and all(_is_written_inside(facts, c) for c in (*passes, *forwards)):
+        yield from _never(facts, passes[0])
+        return
     for call in facts.methods("backward"):
         context = call.context
         if not _unshared(call) or call.receiver is None or not call.receiver.tags & Tag.DDP:
@@ -58,8 +73,31 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if here and not any(_unshared(c) and _same(c, here[-1]) for c in forwards):
             message = "gradients are averaged anyway: the forward pass must be under no_sync as well"
             yield facts.finding(
-                RULE, call.site, message, related=((here[-1].site, "the forward pass"),), context=call.context
+                *(RULE, call.site, message),
+                related=((here[-1].site, "the forward pass"),),
+                context=call.context,
+                severity=Severity.HINT,
             )
+
+
+def _never(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
+    if not facts.suggests(heuristics.AVERAGES_GRADIENTS):
+        message = "every pass is under no_sync: gradients are never averaged, and each rank trains its own model"
+        yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _is_written_inside(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the function itself has the call under no_sync, whoever calls the function."""
+    node: ast.AST | None = call.node if "no_sync" in call.context.withs else None
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(node, ast.With) and any(last_name(_called(item)) == "no_sync" for item in node.items):
+            return True
+        node = facts.parents.get(node)
+    return False
+
+
+def _called(item: ast.withitem) -> ast.expr:
+    return item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
 
 
 def _unshared(call: CallEvent) -> bool:

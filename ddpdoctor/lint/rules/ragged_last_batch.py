@@ -5,7 +5,8 @@ Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, 
 `reduce_scatter` while the buffers have a fixed size, or while ranks may have batches of different sizes. Finds, too,
 `accelerator.gather` and `gather_for_metrics` of something that has one entry for each token, such as
 `inputs["attention_mask"]` or logits that are averaged right after, which no `pad_across_processes` has made equally
-long.
+long; and collectives of tensors of which each rank's data decides how many elements they have: `x[x > 0.5]`,
+`nonzero()`, `unique()`, a `torch.cat` of what a condition let into a list.
 
 ## Why it harms
 The last batch of an epoch is smaller. A gather into buffers that were created before the loop then fails with a size
@@ -24,7 +25,8 @@ for batch in DataLoader(data, batch_size=64, sampler=sampler):
 for batch in DataLoader(data, batch_size=64, sampler=sampler, drop_last=True):
     dist.all_gather(parts, model(batch))
 ```
-Of what has another length on each rank, gather the sum or the mean: `accelerator.gather(mask.sum())`.
+Of what has another length on each rank, gather the sum or the mean, as in `accelerator.gather(mask.sum())`, pad it to
+the largest of the gathered sizes, or gather it as an object.
 
 ## Fix safety
 Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
@@ -51,7 +53,7 @@ from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 from ddpdoctor.program.enclosing import innermost_function
@@ -87,6 +89,74 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 continue
             yield _finding(facts, call, loader)
     yield from _of_tokens(facts)
+    yield from _of_picked(facts)
+
+
+#: operation -> position and name of what each rank gives to it, of equal sizes, and of the list that it fills
+_GIVEN = {
+    f"torch.distributed.{row.name}": ((row.position(row.gives), row.gives), row.overwrites)
+    for row in c10d.FUNCTIONS.values()
+    if row.equal_sizes and row.gives
+}
+#: functions whose result has as many elements as the data decides
+_PICKING = frozenset(f"torch.{name}" for name in vocabulary.PICKING)
+#: functions that make one tensor of a list
+_JOINING = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "tensor", "as_tensor"))
+#: methods whose result has the elements of their tensor
+_KEEPING = frozenset({"cuda", "cpu", "to", "float", "double", "half", "long", "int", "contiguous", "detach", "clone"})
+
+
+def _of_picked(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives of tensors whose size each rank decides by its data."""
+    for call in facts.named(*_GIVEN):
+        (position, name), filled = _GIVEN[call.path]
+        given = call.argument(position, name)
+        # a list whose entries have sizes that were told before may be right
+        expected = call.argument(0, filled) if filled.endswith("_list") else None
+        if given is None or not _is_picked(given) or (expected is not None and not _is_alike(expected)):
+            continue
+        yield _unequal(facts, call, call.path.rpartition(".")[2])
+    for call in facts.methods("gather", "gather_for_metrics"):
+        # a tensor has a method of that name, too, with a dimension before
+        if len(call.args) == 1 and _is_picked(call.args[0]):
+            yield _unequal(facts, call, call.method)
+
+
+def _unequal(facts: ModuleFacts, call: CallEvent, op: str) -> Finding | None:
+    message = (
+        f"each rank decides by its own data how many elements this has, and {op} needs equally many: pad it to the "
+        "largest, or gather it as an object"
+    )
+    return facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _is_picked(value: Value, depth: int = 0) -> bool:
+    """Whether this rank's data decides how many elements a tensor has."""
+    obj = value.object
+    if isinstance(obj, Method):
+        name, of = obj.name, obj.receiver
+    elif isinstance(obj, Made) and obj.args:
+        name, of = obj.path.removeprefix("?."), obj.args[0]
+    else:
+        return False
+    if name in vocabulary.PICKING or name in _PICKING:
+        return of.taint is Taint.RANK_LOCAL
+    if name in _JOINING and isinstance(of.object, Listed):
+        element = of.object.element
+        uneven = bool(of.tags & Tag.UNEVEN) and not of.tags & Tag.FILLED_UP
+        return uneven or (element is not None and _is_picked(element, depth + 1))
+    return name in _KEEPING and depth < _DEEPEST and _is_picked(of, depth + 1)
+
+
+#: methods of methods that are followed
+_DEEPEST = 8
+
+
+def _is_alike(filled: Value) -> bool:
+    """Whether the entries of a list were made as large as a tensor of this rank."""
+    element = filled.object.element if isinstance(filled.object, Listed) else None
+    made = element.object if element is not None else None
+    return isinstance(made, Made) and made.path.endswith("_like")
 
 
 #: how Accelerate is told to leave the last batches as they are
@@ -189,7 +259,7 @@ def _grows_with_batch(value: Value, depth: int = 0) -> bool:
     obj = value.object
     if isinstance(obj, Items):
         return any(_grows_with_batch(item, depth + 1) for item in obj.items)
-    if depth > 8 or not isinstance(obj, (Made, Method)):
+    if depth > _DEEPEST or not isinstance(obj, (Made, Method)):
         return value.tags & (Tag.BATCH | Tag.LENGTH) == Tag.BATCH
     name = obj.name if isinstance(obj, Method) else obj.path.rpartition(".")[2]
     if name in _REDUCING or "loss" in name.lower():

@@ -37,7 +37,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, seeds
+from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, randomness
@@ -77,7 +77,7 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
             if given or call.opaque or call.context.some_ranks_only or _of_no_training(call):
                 continue
             if not before:
-                if _never_seeded(facts, call):
+                if seeds.never(facts, call):
                     yield facts.finding(RULE, call.site, f"nothing is seeded, so {_OTHERS}: pass {own}= with the same "
                                         "seed everywhere", severity=Severity.WARNING, context=call.context)  # fmt: skip
                 continue
@@ -104,17 +104,6 @@ _FOR_TESTS = (("train", False), ("split", "test"), ("split", "val"))
 def _seeders(path: str) -> tuple[str, ...]:
     """The functions that seed the generator which a function draws from."""
     return randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
-
-
-def _never_seeded(facts: ModuleFacts, call: CallEvent) -> bool:
-    """In a program of several ranks that starts here, and mentions no seed."""
-    if not call.context.from_script or seeds.mentioned(facts) or seeds.by_framework(facts):
-        return False
-    if not launch.several(facts, call):
-        return False
-    return bool(facts.named("torch.distributed.init_process_group")) and not facts.mentions(
-        *heuristics.SENDS_OBJECTS.words
-    )
 
 
 def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -3,8 +3,9 @@
 ## What it does
 Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition depends on
 data of one rank: its batch, its loss, its clock, an object that was given these (an early stopper), or a flag set by a
-signal. A `for` over something that one rank has more of (rows selected by a mask, entries that only some batches have)
-is reported as well.
+signal; and the flags by which Lightning and the Trainer of Hugging Face end their loops (`trainer.should_stop`,
+`control.should_training_stop`), set on such a condition or on some ranks only. A `for` over something that one rank has
+more of (rows selected by a mask, entries that only some batches have) is reported as well.
 
 ## Why it hangs
 On another rank the data leads to another decision: that rank starts another iteration and waits in the next collective.
@@ -48,8 +49,10 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.trace import QUIT
+from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
 
@@ -62,8 +65,25 @@ RULE = LintRule(
 )
 
 
+def _stopped(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Flags by which each rank ends the loop that a framework runs."""
+    own = facts.module.imports.values()
+    if not any(path.startswith(("lightning", "pytorch_lightning", "transformers")) for path in own):
+        return
+    for stop in facts.analysis.stops:
+        local = next((g for g in stop.context.guards if g.value.taint is Taint.RANK_LOCAL and len(g.truth) == 1), None)
+        if stop.value.constant is not True or not (local is not None or stop.context.some_ranks_only):
+            continue
+        who = "each rank sets this flag on its own" if local is not None else "only some ranks set this flag"
+        together = frameworks.STOPPING[stop.name]
+        said = f"{who}, and the loops of the others go on: let all decide" + (f" ({together})" if together else "")
+        related = ((local.site, f"the condition: {shown(local.text)}"),) if local is not None else ()
+        yield facts.finding(RULE, stop.site, said, related=related, context=stop.context)
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences through a loop's exit on rank-local data."""
+    """Divergences through a loop's exit on rank-local data, the loop of a framework included."""
+    yield from _stopped(facts)
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue

@@ -1,11 +1,14 @@
-"""A sampler whose seed differs between ranks
+"""Data or a sampler in another order on each rank
 
 ## What it does
-Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock.
+Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
+on the rank, lists that each rank has shuffled for itself before the sampler divides them, and names that are numbered
+in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
-shares overlap: in a test, two ranks together saw 12 of 16 samples.
+shares overlap: in a test, two ranks together saw 12 of 16 samples. The order of a set of texts is another one in each
+process, so that each rank gives another number to the same label.
 
 ## Example
 ```python
@@ -21,7 +24,8 @@ DistributedSampler(data, seed=args.seed)
 No automatic fix.
 
 ## When it is wrong
-Only a seed that provably differs is reported.
+Only a seed that provably differs is reported. A set of numbers has one order on all ranks: names that are numbered are
+a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -29,20 +33,135 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.Dist
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.facts import launch, seeds
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
-from ddpdoctor.lint.values.values import Taint
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import last_name, walk
 
-RULE = LintRule("DD133", "shard-order-not-synced", Severity.ERROR, advice="pass the same seed on all ranks")
+RULE = LintRule(
+    "DD133",
+    "shard-order-not-synced",
+    Severity.ERROR,
+    advice="seed alike on all ranks, and put what has no order into one",
+)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Samplers with a seed that is not the same on all ranks."""
+    """What has not the same order on all ranks."""
+    yield from _seeds(facts)
+    yield from _epochs(facts)
+    yield from _shuffled(facts)
+    yield from _numbered(facts)
+
+
+def _epochs(facts: ModuleFacts) -> Iterator[Finding | None]:
+    for call in facts.methods("set_epoch"):
+        epoch, made = call.argument(0, "epoch"), call.receiver.object if call.receiver is not None else None
+        if epoch is None or not isinstance(made, Made) or made.path != aliases.SAMPLER:
+            continue
+        if len(epoch.atoms) > 1 or (epoch.tags & ANY_RANK and not epoch.tags & Tag.IN_GROUP):
+            message = "the ranks shuffle by different numbers, so their shares overlap and samples are lost"
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`random.shuffle(files)` by a generator of the rank, and then a sampler over what was made of the files."""
+    samplers = facts.named(aliases.SAMPLER)
+    for path in randomness.paths(Use.SHUFFLES) if samplers else ():
+        seeders = randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
+        for call in facts.named(path):
+            before = [c for c in facts.named(*seeders) if c.index < call.index]
+            last = max(before, key=lambda c: c.index) if before else None
+            own = last is not None and bool(last.args) and seeds.differs_by_rank(last)
+            if not call.args or call.context.some_ranks_only or not (own or seeds.never(facts, call)):
+                continue
+            divided = next((s for s in samplers if s.index > call.index and _is_made_of(s, call.args[0])), None)
+            if divided is not None:
+                why = "the generator was seeded with the rank" if own else "nothing is seeded"
+                message = f"{why}: the ranks shuffle differently, so their shares overlap and samples are lost"
+                related = ((divided.site, "divided between the ranks here"),)
+                severity = None if own else Severity.WARNING
+                yield facts.finding(
+                    *(RULE, call.site, message), related=related, context=call.context, severity=severity
+                )
+
+
+def _is_made_of(sampler: CallEvent, shuffled: Value) -> bool:
+    data = sampler.argument(0, "dataset")
+    return data is not None and _holds(data, shuffled, _DEEPEST)
+
+
+#: data sets in data sets that are looked into
+_DEEPEST = 4
+
+
+def _holds(value: Value, part: Value, depth: int) -> bool:
+    """Whether it is the part, or was given it."""
+    if value.atoms == part.atoms and not value.known:
+        return True
+    obj = value.object
+    given = (*obj.args, *(v for _, v in obj.keywords)) if isinstance(obj, (Instance, Made)) and depth else ()
+    return any(_holds(one, part, depth - 1) for one in given)
+
+
+def _numbered(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`{name: number for number, name in enumerate(set(names))}`"""
+    if "enumerate" not in facts.module.words or "PYTHONHASHSEED" in facts.module.text:
+        return
+    if not launch.trains_on_several(facts):
+        return
+    message = Conditional(
+        "where these are texts, ",
+        "each rank numbers them in another order, since sets of texts are: number `sorted(...)` of them",
+    )
+    for call in facts.module.of(ast.Call):
+        first = call.args[0] if call.args else None
+        if last_name(call.func) != "enumerate" or first is None:
+            continue
+        if _is_set(facts, first) and _is_map(facts, call):
+            yield facts.finding(RULE, call, message, severity=Severity.WARNING)
+
+
+def _is_set(facts: ModuleFacts, node: ast.expr) -> bool:
+    """Whether it is a set, or a list of one, in the order that it happens to have."""
+    if isinstance(node, ast.Name):
+        scope = innermost_function(facts.module.tree, node.lineno) or facts.module.tree
+        made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
+        assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
+        in_order = any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
+            and isinstance(n.func.value, ast.Name) and n.func.value.id == node.id for n in walk(scope)
+        )  # fmt: skip
+        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        inner = node.args[0] if len(node.args) == 1 else None
+        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner)
+        return (node.func.id in ("set", "frozenset") and inner is not None) or listed
+    return isinstance(node, ast.SetComp)
+
+
+def _is_map(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Whether the numbers become keys or values: of a dict that is made of them, or filled in a loop over them."""
+    loop = facts.parents.get(call)
+    if isinstance(loop, ast.comprehension):
+        return isinstance(facts.parents.get(loop), ast.DictComp)
+    return isinstance(loop, ast.For) and any(
+        isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript) for n in loop.body
+    )
+
+
+def _seeds(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named(aliases.SAMPLER):
         seed = call.argument(4, "seed")
         # `torch.initial_seed() - rank` takes out a rank that was put in before

@@ -7,7 +7,8 @@ Finds checkpoints of a sharded model that only some ranks write: `state_dict()` 
 
 ## Why it hangs
 The parameters are distributed over all ranks. Saving gathers them, or waits until every rank has written its part; the
-ranks outside the branch never take part.
+ranks outside the branch never take part. `state_dict()` of a model that `fully_shard` has sharded gathers nothing:
+`torch.save` on one rank writes the shards of this rank, and the others are lost.
 
 ## Example
 ```python
@@ -45,7 +46,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter import framework_objects
+from ddpdoctor.lint.interpreter import framework_objects, fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.ranks.divergence import place, proof
@@ -79,6 +80,7 @@ _LIGHTNING = "save_checkpoint (Lightning)"
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
     yield from _divergent(facts)
+    yield from _partial(facts)
     # without full_state_dict, and without FSDP, each rank takes what it has
     if facts.suggests(heuristics.GATHERS_FULL_STATE) and facts.suggests(heuristics.SHARDS):
         yield from _gathering(facts)
@@ -111,9 +113,19 @@ def _is_new_lightning(facts: ModuleFacts) -> bool:
     return any(target.partition(".")[0] == "lightning" for target in facts.module.imports.values())
 
 
+def _partial(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Files that get the shards of one rank."""
+    for call in facts.named("torch.save"):
+        shards = bool(call.args) and fsdp.holds_shards(facts.analysis, call.args[0])
+        if shards and _on_some(facts, call):
+            message = "this writes the shards of these ranks alone: gather the full state on all ranks first"
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
 def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:
+    parted = {item.op.site for item in facts.divergences}
     for call in facts.named(*_STATES):
-        if call.context.some_ranks_only and not _complement(facts, call) and not _made_there(call):
+        if call.site not in parted and _on_some(facts, call) and not _made_there(call):
             message = f"{call.path.rpartition('.')[2]} gathers sharded parameters: call it on all ranks"
             yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
@@ -121,7 +133,7 @@ def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _of_frameworks(facts: ModuleFacts) -> Iterator[Finding | None]:
     for path, names in _MAYBE.items():
         for call in facts.methods(*names):
-            if _of(facts, call, path) and call.context.some_ranks_only and not _complement(facts, call):
+            if _of(facts, call, path) and _on_some(facts, call):
                 message = f"under FSDP or ZeRO stage 3, {call.method} gathers the model: call it on all ranks"
                 offers = facts.suggests(heuristics.OFFERS_SHARDING)
                 yield facts.finding(
@@ -152,6 +164,11 @@ def _of(facts: ModuleFacts, call: CallEvent, path: str) -> bool:
     if isinstance(obj, Instance):
         return path in framework_objects.bases(facts.analysis, obj.info)
     return isinstance(obj, Made) and frameworks.kind(obj.path) == path
+
+
+def _on_some(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Only some ranks call it, there or elsewhere in the function."""
+    return call.context.some_ranks_only and not _complement(facts, call)
 
 
 def _complement(facts: ModuleFacts, call: CallEvent) -> bool:

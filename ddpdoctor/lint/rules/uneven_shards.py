@@ -3,7 +3,8 @@
 ## What it does
 Finds a loop with collectives (a DDP backward is one) over each rank's own share of the data: a strided slice such as
 `files[rank::world]` or `range(rank, len(data), world)`, the elements with `index % world == rank` in a generator or a
-comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`.
+comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`. As an error, loaders
+whose `batch_size` or `drop_last` is not the same on all ranks.
 
 ## Why it hangs
 Unless the length is divisible by the number of ranks, some ranks get one element more. At the end they wait in a
@@ -46,7 +47,7 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag, union
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -59,7 +60,8 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Loops over a shard whose body has collectives."""
+    """Loops over a shard whose body has collectives, and over batches of which the ranks have different numbers."""
+    yield from _batched(facts)
     for iteration in facts.iterations:
         over = iteration.loop.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
@@ -82,6 +84,32 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=Severity.WARNING if trains else Severity.HINT,
             context=iteration.context,
         )
+
+
+def _batched(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loaders whose batches are larger on some ranks, or of which only some drop the last one."""
+    for iteration in facts.iterations:
+        loader = loaders.loader_of(iteration.loop.over)
+        if loader is None or loop_extent.limited(iteration.loop) or loader.opaque:
+            continue
+        given = {"batch_size": loader.argument(1, "batch_size"), "drop_last": loader.argument(8, "drop_last")}
+        name = next((name for name, value in given.items() if value is not None and _differs(value)), "")
+        ops = facts.repeated(iteration) if name else []
+        if ops:
+            message = (
+                f"{name} is not the same on all ranks, so they have different numbers of batches, and each iteration "
+                f"needs all of them in {ops[0].op}"
+            )
+            related = ((ops[0].site, f"{ops[0].op} in each iteration"),)
+            yield facts.finding(
+                *(RULE, iteration.loop.site, message),
+                related=related, severity=Severity.ERROR, context=iteration.context,
+            )  # fmt: skip
+
+
+def _differs(value: Value) -> bool:
+    """Whether ranks certainly have different ones."""
+    return value.known and len({value.at(rank) for rank in range(WORLD)}) > 1
 
 
 def _sharded(facts: ModuleFacts, over: Value) -> bool:

@@ -56,6 +56,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, launch, paths, written_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
@@ -73,6 +74,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if paths.one_path(facts, call, path, node) and not missing and not file_contents.stays_empty(facts, call):
             circumstance = _circumstance(facts, call, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
+            if call.args and fsdp.holds_shards(facts.analysis, call.args[0]):
+                circumstance = None
+                message = "every rank writes its own shards to this one file: those of the others are lost"
             yield _told(facts, call, message, circumstance)
     for call, path, node in written_files.logs(facts):
         if paths.one_path(facts, call, path, node):

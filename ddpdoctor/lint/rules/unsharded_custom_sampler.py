@@ -1,7 +1,9 @@
 """A sampler without knowledge of ranks in data-parallel training
 
 ## What it does
-Finds `RandomSampler`, `WeightedRandomSampler` and `SubsetRandomSampler` in the loader of a loop with a DDP backward.
+Finds `RandomSampler`, `WeightedRandomSampler` and `SubsetRandomSampler` in the loader of a loop with a DDP backward;
+and there a `DistributedSampler` that does not divide the data: told the same rank on all ranks, or one replica, or made
+for another data set than the loader reads.
 
 ## Why it harms
 Each rank draws a whole epoch for itself. With equal seeds all ranks draw the same samples, and the gradients average
@@ -62,6 +64,7 @@ _RANKS = SHARED_OUT
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Samplers without ranks whose loop has a DDP backward."""
+    yield from _undivided(facts)
     if facts.suggests(heuristics.SPLITS_DATA):
         return
     for iteration in facts.iterations:
@@ -79,6 +82,52 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
             here = _here(facts, sampler, loader, iteration.loop.site)
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)
+
+
+def _undivided(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`DistributedSampler(data, rank=0)`, and one that counts other data."""
+    for iteration in facts.iterations:
+        over, context = iteration.loop.over, iteration.context
+        loader, sampler = loaders.loader_of(over), loaders.sampler_of(over)
+        if over is None or loader is None or sampler is None or over.tags & Tag.MAYBE or context.no_grad:
+            continue
+        if not any(op.op == "backward (DDP)" for op in facts.repeated(iteration)) or context.some_ranks_only:
+            continue
+        replicas, rank = sampler.argument(1, "num_replicas"), sampler.argument(2, "rank")
+        data, read = sampler.argument(0, "dataset"), loader.argument(0, "dataset")
+        here = _here(facts, sampler, loader, iteration.loop.site)
+        if replicas is not None and len(replicas.atoms) > 1:
+            message = "the second argument is the number of ranks and the third the rank, and not the other way round"
+            yield facts.finding(RULE, here, message, context=context)
+        elif replicas is not None and replicas.constant == 1:
+            message = "this sampler divides for one rank: every rank trains on all of the samples"
+            yield facts.finding(RULE, here, message, context=context)
+        elif rank is not None and type(rank.constant) is int:
+            message = f"every rank asks for the share of rank {rank.constant}: all train on the same samples"
+            yield facts.finding(RULE, here, message, context=context)
+        elif data is not None and read is not None and _apart(data, read) and _apart(read, data):
+            message = "this sampler counts another data set than the loader reads"
+            yield facts.finding(RULE, here, message, related=((loader.site, "the loader"),), context=context)
+
+
+def _apart(one: Value, two: Value, depth: int = 4) -> bool:
+    """Whether two data sets are known, and the first is neither the second nor a part of it."""
+    obj, other = one.object, two.object
+    if not isinstance(obj, (Instance, Made)) or not isinstance(other, (Instance, Made)) or _alike(obj, other):
+        return False
+    given = (*other.args, *(v for _, v in other.keywords))
+    return all(one.atoms != v.atoms for v in given) and (
+        depth == 0 or all(_apart(one, v, depth - 1) for v in given if isinstance(v.object, (Instance, Made)))
+    )
+
+
+def _alike(one: Instance | Made, two: Instance | Made) -> bool:
+    """Whether both are made in one place, or of the same things."""
+    same = one.info is two.info if isinstance(one, Instance) and isinstance(two, Instance) else (
+        isinstance(one, Made) and isinstance(two, Made) and one.path == two.path
+    )  # fmt: skip
+    given = [[v.atoms for v in (*made.args, *(v for _, v in made.keywords))] for made in (one, two)]
+    return one.site == two.site or (same and given[0] == given[1])
 
 
 def _here(facts: ModuleFacts, sampler: Made, loader: Made, loop: SourceSite) -> SourceSite:

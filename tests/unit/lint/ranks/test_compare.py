@@ -86,8 +86,16 @@ def test_a_loop_on_one_rank_alone() -> None:
     assert reported(branch(FIRST, (loop(TURNS, op("barrier")),))) == [("barrier", 0, 1)]
 
 
-def test_counts_of_turns_that_differ_have_no_branch_to_blame() -> None:
-    assert reported(loop((1, 2, 1, 2), op("barrier"))) == []
+def test_counts_of_turns_that_differ_are_blamed_on_the_loop() -> None:
+    assert reported(loop((1, 2, 1, 2), op("barrier"))) == [("barrier", 1, 0)]
+
+
+def test_counts_of_turns_that_add_up() -> None:
+    assert reported(loop((0, 1, 2, 3), op("barrier")), loop((3, 2, 1, 0), op("barrier"))) == []
+
+
+def test_too_many_turns_to_go_through() -> None:
+    assert reported(loop((10, 20, 10, 20), op("barrier"))) == []
 
 
 def test_calls_lead_to_the_operation() -> None:

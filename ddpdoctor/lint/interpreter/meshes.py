@@ -1,0 +1,29 @@
+"""Device meshes: their groups, and the places of ranks in them (torch.distributed.device_mesh of torch 2.13)."""
+
+from __future__ import annotations
+
+from ddpdoctor.lint.interpreter.collective_calls import EVERYONE
+from ddpdoctor.lint.interpreter.invocations import MethodCall
+from ddpdoctor.lint.values.abstract_objects import GroupOf
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD_NUMBER, Taint, Value, unknown
+
+#: methods that are known here
+METHODS = frozenset({"get_group", "get_local_rank", "get_rank", "size"})
+
+
+def method(call: MethodCall) -> Value | None:
+    """The group of a mesh, the rank, the place of this rank in the mesh, its size; None if it is no mesh."""
+    mesh = call.receiver.object
+    if not isinstance(mesh, GroupOf):
+        return None
+    if call.name == "get_rank":
+        return RANK_NUMBERS
+    whole = mesh.members == EVERYONE
+    if call.name == "get_group":
+        return call.receiver if whole else None
+    if call.name == "size":
+        return WORLD_NUMBER if whole else None
+    if whole:
+        return RANK_NUMBERS
+    return unknown("mesh rank", call.receiver.atoms, call.given, taint=Taint.RANK, tags=Tag.IN_GROUP)
