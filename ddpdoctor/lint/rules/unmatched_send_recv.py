@@ -52,7 +52,6 @@ RULE = LintRule(
     "DD121",
     "unmatched-send-recv",
     Severity.ERROR,
-    ("DD218",),
     advice="let one of two ranks receive first, or post both with batch_isend_irecv",
 )
 
