@@ -274,21 +274,28 @@ class ModuleFacts:
         """A finding of a divergence, worded with what this file alone knows if the branch is in another file."""
         if item.exit is None and place.file != self.module.path and item.op.site.file == self.module.path:
             place = item.op.site
-        way = self._ways.get(item.branch.site, ()) if place.file != self.module.path else ()
+        ways = self._ways.get(item.branch.site, []) if place.file != self.module.path else []
+        # of several, the one that leads to the operation as well
+        way = max(ways, key=lambda way: _shared(way, item.chain), default=())
         return self.finding(
             *(rule, place, message), related=related, severity=severity, chain=way, unconfirmed=unconfirmed
         )
 
     @cached_property
-    def _ways(self) -> dict[SourceSite, tuple[SourceSite, ...]]:
-        """Calls that lead to each branch, outermost first."""
-        found: dict[SourceSite, tuple[SourceSite, ...]] = {}
+    def _ways(self) -> dict[SourceSite, list[tuple[SourceSite, ...]]]:
+        """Ways to each branch: calls that lead there, outermost first."""
+        found: dict[SourceSite, list[tuple[SourceSite, ...]]] = {}
         for root in self.analysis.roots:
             for node, chain, _, _ in steps(root.trace):
                 # a loop as long as the rank decides parts ranks, too
                 if isinstance(node, (Branch, Loop)):
-                    found.setdefault(node.site, chain)
+                    found.setdefault(node.site, []).append(chain)
         return found
+
+
+def _shared(one: tuple[SourceSite, ...], two: tuple[SourceSite, ...]) -> int:
+    """How many calls two ways begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.DistributedDataParallel")

@@ -71,9 +71,13 @@ def _transfer(call: FunctionCall) -> Transfer:
 _PLAIN = Collective("send", 2)
 
 
+#: wait for as many processes as their fourth argument says
+_MADE_BY_SIZE = frozenset({"init_process_group", "init_rpc"})
+
+
 def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | None:
     """Members of the call's group, as of `group_members`."""
-    if spec.op == "init_process_group" and (those := _of_a_part(call)) is not None:
+    if spec.op in _MADE_BY_SIZE and (those := _of_a_part(call)) is not None:
         return those
     group = next((v for k, v in call.keywords if k in ("group", "process_group", "device_mesh")), None)
     if group is None and 0 <= spec.group < len(call.args):
@@ -82,7 +86,7 @@ def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | No
 
 
 def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
-    """The ranks that come here, if the first group is made for as many: `init_process_group(world_size=2)`, for two."""
+    """The ranks that come here, if what is made is for as many: `init_process_group(world_size=2)`, for two."""
     size = call.argument(3, "world_size")
     those = tuple(rank for rank in range(WORLD) if call.frame.mask & 1 << rank)
     return those if size is not None and size.constant == len(those) < WORLD else None

@@ -40,7 +40,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
@@ -188,8 +188,13 @@ def _given_by_others(facts: ModuleFacts) -> Iterator[Finding | None]:
             and _is_filled(given)
             and devices.default_group(call)
         ):
-            message = f"`{name}` is for rank {number} alone: torch raises ValueError on rank {others[0]}"
-            yield facts.finding(RULE, call.site, message, context=call.context)
+            sure = call.context.from_script
+            message = Conditional(
+                "" if sure else f"unless rank {number} alone comes here, ",
+                f"`{name}` is for rank {number} alone: torch raises ValueError on rank {others[0]}",
+            )
+            severity = None if sure else Severity.WARNING
+            yield facts.finding(RULE, call.site, message, context=call.context, severity=severity)
 
 
 def _is_filled(given: Value) -> bool:

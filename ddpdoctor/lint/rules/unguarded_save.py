@@ -52,6 +52,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, launch, paths, written_files
 from ddpdoctor.lint.facts.attendance import Attendance
@@ -59,7 +60,9 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.nodes import walk
 
 RULE = LintRule(
     "DD171", "unguarded-save", Severity.WARNING, advice="write on one rank only, or to a path of each rank's own"
@@ -67,7 +70,26 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Writes to one path, and runs of a tracker, that all ranks reach."""
+    """Writes to one path, and runs of a tracker, that all ranks reach: one finding for a function that only saves."""
+    first: dict[FunctionInfo, int] = {}
+    found: list[Finding] = []
+    for call, finding in _each(facts):
+        if finding is None:
+            continue
+        saving = call.context.function
+        if saving is None or any(isinstance(node, (ast.For, ast.While)) for node in walk(saving.node)):
+            found.append(finding)
+        elif saving not in first or found[first[saving]].severity is not finding.severity:
+            first[saving] = len(found)
+            found.append(finding)
+        else:
+            one, other = sorted((found[first[saving]], finding), key=lambda f: (f.line, f.column))
+            beside = Related(other.file, other.line, "and this is written here")
+            found[first[saving]] = replace(one, related=(*one.related, beside))
+    yield from found
+
+
+def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
     for call, path, node in written_files.files(facts):
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
@@ -77,17 +99,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if call.args and fsdp.holds_shards(facts.analysis, call.args[0]):
                 circumstance = None
                 message = "every rank writes its own shards to this one file: those of the others are lost"
-            yield _told(facts, call, message, circumstance)
+            yield call, _told(facts, call, message, circumstance)
     for call, path, node in written_files.logs(facts):
         if paths.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
             idle = written_files.draws_on_one_rank(facts) or written_files.is_handed_to_callback(facts, call)
             apart = written_files.draws_apart(facts)
-            yield _told(facts, call, message, _IDLE if idle else _APART if apart else None)
+            yield call, _told(facts, call, message, _IDLE if idle else _APART if apart else None)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
-            yield _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+            yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one")
 
 
 def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None) -> Finding | None:
