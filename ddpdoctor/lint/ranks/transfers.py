@@ -1,8 +1,9 @@
 """Sends and receives between two ranks: which of them can never end.
 
 Both ends of a transfer wait for each other, whatever is sent (checked with gloo of torch 2.13: a ring of sends of 16
-bytes waits as one of 40 MB does). A rank that has posted a transfer without waiting goes on. What a rank does after a
-condition that is not decided is not known, and who waits for such a rank is not stuck.
+bytes waits as one of 40 MB does). A rank that has posted a transfer without waiting goes on. A condition that is equal
+on all ranks and not decided is taken to lead to the transfers; what a rank does after any other one is not known, and
+who waits for such a rank is not stuck.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ddpdoctor.lint.interpreter.trace import (
     transfers,
 )
 from ddpdoctor.lint.ranks.residual import UNROLLED
-from ddpdoctor.lint.values.values import WORLD, Symbol
+from ddpdoctor.lint.values.values import WORLD, Symbol, Taint
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 
@@ -55,6 +56,8 @@ class Stuck:
     waiting: tuple[Waiting, ...]
     #: ranks that have ended, of those that somebody waits for
     ended: tuple[int, ...]
+    #: conditions of which nothing shows that they can hold, on the way there
+    open: tuple[str, ...]
 
 
 class _Step(NamedTuple):
@@ -99,6 +102,10 @@ class _Program:
     whole: bool
     steps: list[_Step] = field(default_factory=list)
     chain: list[SourceSite] = field(default_factory=list)
+    #: the sides that were taken of conditions, by symbol
+    assumed: dict[int, bool] = field(default_factory=dict)
+    #: those of which nothing shows that they can hold
+    open: list[str] = field(default_factory=list)
 
     def following(self, trace: Trace) -> _Program:
         """The program with the steps of this rank in a trace."""
@@ -145,8 +152,24 @@ class _Program:
         atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
         if not isinstance(atom, Symbol):
             self._walk(node.then if atom else node.other)
-        elif any(operates(side) or transfers(side) or exits(side) for side in (node.then, node.other)):
+        elif any(map(_matters, (node.then, node.other))):
+            self._walk(node.then if self._assumed(node, atom) else node.other)
+
+    def _assumed(self, node: Branch, atom: Symbol) -> bool:
+        """The side that all ranks take of a condition equal on them: the one with transfers, or that goes on."""
+        if len(node.truth) > 1 or atom.taint > Taint.UNKNOWN:
             raise _UndecidedError
+        known = self.assumed.get(atom.key)
+        if known is not None:
+            return known is not atom.negated
+        then, other = map(transfers, (node.then, node.other))
+        if then and other:
+            raise _UndecidedError
+        side = then if then or other else not exits(node.then)
+        if atom.taint is Taint.UNKNOWN:
+            self.open.append(node.text if side else f"not {node.text}")
+        self.assumed[atom.key] = side is not atom.negated
+        return side
 
     def _loop(self, node: Loop) -> None:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
@@ -238,7 +261,8 @@ class _Job:
         if not any(one.peer is not None for one in found):
             return None
         ended = tuple(sorted({one.peer for one in found if one.peer is not None and self._is_gone(one.peer)}))
-        return Stuck(tuple(sorted(found, key=lambda one: (one.peer is None, one.rank))), ended)
+        waiting = tuple(sorted(found, key=lambda one: (one.peer is None, one.rank)))
+        return Stuck(waiting, ended, tuple(self.programs[waiting[0].rank].open))
 
     def _never(self, step: _Step, waits: Iterable[int]) -> bool:
         """Whether what a rank waits for never comes, if these ranks never go on."""
@@ -256,6 +280,10 @@ class _Job:
 
     def _has_ended(self, rank: int) -> bool:
         return self._step(rank) is None and self.programs[rank].whole
+
+
+def _matters(side: Trace) -> bool:
+    return operates(side) or transfers(side) or exits(side)
 
 
 def _ends(rank: int, step: _Step) -> tuple[_Way, _Way]:

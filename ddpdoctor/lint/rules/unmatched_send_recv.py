@@ -33,7 +33,8 @@ No automatic fix.
 ## When it is wrong
 In a function that a caller enters with receives posted before: what is not part of a script that lint can follow to its
 end is a warning that says so. A program that is right for two or for three ranks is taken as made for them. Ranks of
-other groups, objects, and what is behind a condition that nothing decides are not looked at.
+other groups, objects, and what is behind a condition that may differ between ranks are not looked at; a condition of
+which nothing shows that it can hold makes a warning.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#point-to-point-communication
@@ -47,6 +48,7 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.ranks.transfers import Stuck, Waiting, stuck
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.text import shown
 
 RULE = LintRule(
     "DD121",
@@ -77,11 +79,13 @@ def _finding(facts: ModuleFacts, found: Stuck, *, whole: bool) -> Finding | None
     said = ", ".join(map(_said, found.waiting))
     ended = "".join(f"; rank {rank} has ended" for rank in found.ended)
     condition = "" if whole else "unless a caller has posted the other ends before, "
+    if found.open:
+        condition = f"where `{shown(found.open[0])}` lets ranks come here, "
     related = {one.site: f"rank {one.rank} waits here" for one in reversed(rest) if one.site != first.site}
     return facts.finding(
         *(RULE, first.site, Conditional(condition, f"each of these waits for another for ever: {said}{ended}")),
         related=tuple(sorted(related.items())),
-        severity=None if whole else Severity.WARNING,
+        severity=Severity.WARNING if condition else None,
         chain=first.chain,
     )
 
