@@ -57,7 +57,7 @@ class Stuck:
     #: ranks that have ended, of those that somebody waits for
     ended: tuple[int, ...]
     #: conditions of which nothing shows that they can hold, on the way there
-    open: tuple[str, ...]
+    unsure: tuple[str, ...]
 
 
 class _Step(NamedTuple):
@@ -105,7 +105,7 @@ class _Program:
     #: the sides that were taken of conditions, by symbol
     assumed: dict[int, bool] = field(default_factory=dict)
     #: those of which nothing shows that they can hold
-    open: list[str] = field(default_factory=list)
+    unsure: list[str] = field(default_factory=list)
 
     def following(self, trace: Trace) -> _Program:
         """The program with the steps of this rank in a trace."""
@@ -167,7 +167,7 @@ class _Program:
             raise _UndecidedError
         side = then if then or other else not exits(node.then)
         if atom.taint is Taint.UNKNOWN:
-            self.open.append(node.text if side else f"not {node.text}")
+            self.unsure.append(node.text if side else f"not {node.text}")
         self.assumed[atom.key] = side is not atom.negated
         return side
 
@@ -262,7 +262,7 @@ class _Job:
             return None
         ended = tuple(sorted({one.peer for one in found if one.peer is not None and self._is_gone(one.peer)}))
         waiting = tuple(sorted(found, key=lambda one: (one.peer is None, one.rank)))
-        return Stuck(waiting, ended, tuple(self.programs[waiting[0].rank].open))
+        return Stuck(waiting, ended, tuple(self.programs[waiting[0].rank].unsure))
 
     def _never(self, step: _Step, waits: Iterable[int]) -> bool:
         """Whether what a rank waits for never comes, if these ranks never go on."""

@@ -79,8 +79,8 @@ def _finding(facts: ModuleFacts, found: Stuck, *, whole: bool) -> Finding | None
     said = ", ".join(map(_said, found.waiting))
     ended = "".join(f"; rank {rank} has ended" for rank in found.ended)
     condition = "" if whole else "unless a caller has posted the other ends before, "
-    if found.open:
-        condition = f"where `{shown(found.open[0])}` lets ranks come here, "
+    if found.unsure:
+        condition = f"where `{shown(found.unsure[0])}` lets ranks come here, "
     related = {one.site: f"rank {one.rank} waits here" for one in reversed(rest) if one.site != first.site}
     return facts.finding(
         *(RULE, first.site, Conditional(condition, f"each of these waits for another for ever: {said}{ended}")),
