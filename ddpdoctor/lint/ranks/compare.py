@@ -215,7 +215,7 @@ class _Comparison:
             earlier = [e for e in lacks.exits if _skips(e, first)]
             if not earlier:
                 return
-            branch, left, _ = _passing(earlier, first)
+            branch, left, *_ = _passing(earlier, first)
         if left is None and _look_alike(lists):
             return
         mismatched = left is None and operates(branch.then) and operates(branch.other)
@@ -311,7 +311,7 @@ def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -
     """The branch through which a rank left a loop, and how: `break`, or what ends more than the loop."""
     if step.kind in ("break", QUIT):
         return guard, step
-    return next(((a, e) for a, e, _ in own if e.kind == "return" == step.kind), (None, step))
+    return next(((a, e) for a, e, *_ in own if e.kind == "return" == step.kind), (None, step))
 
 
 def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:
@@ -329,8 +329,16 @@ def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:
 
 def _skips(exit_: EarlyExit, cell: Cell) -> bool:
     """Whether who leaves there may miss the operation: leaving a function, or a loop in it, skips nothing outside."""
-    _, step, chain = exit_
+    _, step, chain, loop = exit_
+    if step.kind in ("break", "continue") and loop is not None and not _is_in(loop, cell):
+        return False
     return step.kind == QUIT or (step.kind not in ENDS and cell.chain[: len(chain)] == chain)
+
+
+def _is_in(loop: SourceSite, cell: Cell) -> bool:
+    """Whether an operation is in a loop, or in what the loop calls."""
+    way = (*cell.chain, cell.step.site)
+    return any(site.file == loop.file and loop.line <= site.line <= loop.end_line for site in way)
 
 
 def _same_place(a: Cell, b: Cell) -> bool:

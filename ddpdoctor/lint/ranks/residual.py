@@ -55,8 +55,8 @@ class Cell:
     rest: Cell | None
 
 
-#: the branch, the exit, and the calls that lead to it, outermost first
-EarlyExit = tuple[Branch, BlockExit, tuple[SourceSite, ...]]
+#: the branch, the exit, the calls that lead to it, outermost first, and the innermost loop around it
+EarlyExit = tuple[Branch, BlockExit, tuple[SourceSite, ...], SourceSite | None]
 
 
 @record(frozen=True, slots=True)
@@ -71,12 +71,14 @@ class _Path:
     guard: Branch | None = None
     #: the sides that were taken of unknown conditions, by symbol
     assumed: Mapping[int, bool] = field(default_factory=dict)
+    #: the innermost loop
+    loop: SourceSite | None = None
 
     def under(self, guard: Branch | None) -> _Path:
-        return _Path(self.targets, self.chain, guard, self.assumed)
+        return _Path(self.targets, self.chain, guard, self.assumed, self.loop)
 
     def assuming(self, key: int, truth: bool) -> _Path:
-        return _Path(self.targets, self.chain, self.guard, {**self.assumed, key: truth})
+        return _Path(self.targets, self.chain, self.guard, {**self.assumed, key: truth}, self.loop)
 
 
 @record(slots=True)
@@ -144,7 +146,7 @@ class Builder:
 
     def _exit(self, node: BlockExit, path: _Path) -> Cell | None:
         if path.guard is not None and path.guard is not self.entered[-1]:
-            self.left.append((path.guard, node, path.chain))
+            self.left.append((path.guard, node, path.chain, path.loop))
         if node.kind in path.targets:
             return path.targets[node.kind]
         if node.kind == "return":
@@ -162,7 +164,7 @@ class Builder:
                 rest = self._sequence(node.body, rest, path.under(guard))
             return rest
         leave = self._cell(("exit", "return"), BlockExit("return", node.site), path.under(None), None)
-        inside = _Path({"continue": None, "return": leave}, path.chain, path.guard, path.assumed)
+        inside = _Path({"continue": None, "return": leave}, path.chain, path.guard, path.assumed, node.site)
         body = self._sequence(node.body, None, inside)
         if node.endless:
             body = _busy(body)
