@@ -101,7 +101,18 @@ def draws_on_one_rank(facts: ModuleFacts) -> bool:
         use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)
         for use in uses
     ]
-    return bool(chosen) and all(chosen)
+    return bool(chosen) and (all(chosen) or _by_one_flag(uses))
+
+
+def _by_one_flag(uses: list[CallEvent]) -> bool:
+    """Whether one flag lets through all that is drawn, though not the making of the writer: who draws, as a rule."""
+    flags = [{g.text for g in use.context.guards if g.side and _is_flag(g.text)} for use in uses]
+    return bool(set.intersection(*flags))
+
+
+def _is_flag(text: str) -> bool:
+    """Whether it is a name or an attribute: `args.verbose`."""
+    return all(part.isidentifier() for part in text.split("."))
 
 
 def _scripted(value: Value | None) -> bool:
