@@ -29,9 +29,10 @@ model = DDP(Net().cuda())
 No automatic fix.
 
 ## When it is wrong
-When the launcher makes only one GPU visible to each process (for example Slurm's `--gpus-per-task=1`). Frameworks that
-place their processes, groups of one process, and files that call set-up functions which cannot be read, are not
-reported; of DeepSpeed, only what uses the current device between `init_distributed` and `initialize`.
+When the launcher makes only one GPU visible to each process (for example Slurm's `--gpus-per-task=1`), or starts one
+process on each machine. Frameworks that place their processes, groups of one process, and files that call set-up
+functions which cannot be read, are not reported; of DeepSpeed, only what uses the current device between
+`init_distributed` and `initialize`.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
@@ -106,7 +107,7 @@ def _same_number(facts: ModuleFacts) -> Iterator[Finding | None]:
             if number is None or call.context.some_ranks_only or not sure or launch.in_one_process(facts, call):
                 continue
             message = Conditional(
-                "unless the launcher makes one GPU visible to each process, ",
+                "unless each process has a machine, or a visible GPU, of its own, ",
                 f"all ranks of a machine use GPU {number}, which NCCL refuses or waits for: select it by LOCAL_RANK",
             )
             yield facts.finding(RULE, call.site, message, context=call.context)
