@@ -69,7 +69,7 @@ def _files(call: FunctionCall) -> Value | None:
 def ends_in_order(given: Arguments, name: str) -> bool:
     """Whether the first argument, of that name, is the status of a process that is done."""
     status = given.argument(0, name)
-    return not given.opaque and (status is None or status.constant in (None, 0))
+    return not given.opaque and (status is None or (status.known and status.constant in (None, 0)))
 
 
 def _exit(call: FunctionCall) -> Value | None:
