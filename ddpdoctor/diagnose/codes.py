@@ -186,7 +186,7 @@ NO_SYNC_MISMATCH = Rule(
     excludes=("DD201", "DD206", "DD207", "DD209"),
     compares=True,
 )
-P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", Retry.FAILS_AGAIN, excludes=("DD220",))
+P2P_DEADLOCK = Rule("DD218", "p2p-deadlock", Retry.FAILS_AGAIN, excludes=("DD220",), lint=("DD121",))
 GROUP_CREATION_MISMATCH = Rule(
     "DD219",
     "group-creation-mismatch",
@@ -301,7 +301,7 @@ TEARDOWN_HANG = Rule(
     "DD254", "teardown-hang", Retry.MAY_PASS, requires=_needs(Source.STACKS), excludes=("DD252", "DD253")
 )
 RANK_MISSING_AT_INIT = Rule(
-    "DD261", "rank-missing-at-init", Retry.MAY_PASS, excludes=("DD231", "DD262"), lint=("DD144",)
+    "DD261", "rank-missing-at-init", Retry.MAY_PASS, excludes=("DD231", "DD262"), lint=("DD140", "DD144")
 )
 RENDEZVOUS_UNREACHABLE = Rule(
     "DD262",
@@ -309,7 +309,7 @@ RENDEZVOUS_UNREACHABLE = Rule(
     Retry.PASSES_ELSEWHERE,
     requires=_needs(Source.STACKS),
     excludes=("DD252", "DD261", "DD271"),
-    lint=("DD125", "DD144"),
+    lint=("DD125", "DD140", "DD144"),
 )
 WRONG_DEVICE = Rule(
     "DD263",

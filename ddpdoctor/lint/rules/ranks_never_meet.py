@@ -63,6 +63,7 @@ RULE = LintRule(
     "DD140",
     "ranks-never-meet",
     Severity.ERROR,
+    ("DD262", "DD261"),
     advice="choose the address and the port in the parent, and give each process its own rank",
 )
 

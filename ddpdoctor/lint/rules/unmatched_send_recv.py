@@ -54,6 +54,7 @@ RULE = LintRule(
     "DD121",
     "unmatched-send-recv",
     Severity.ERROR,
+    ("DD218",),
     advice="let one of two ranks receive first, or post both with batch_isend_irecv",
 )
 
