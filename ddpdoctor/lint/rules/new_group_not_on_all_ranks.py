@@ -110,18 +110,30 @@ def _by_rank(item: CollectiveDivergence) -> bool:
 
 
 def _there_already(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
-    """All ranks came through the same lines before, and now an unknown condition decides: perhaps whether they did."""
-    again = [r for root in facts.analysis.roots for r in _after_all_ranks(reached([root]), item)]
+    """All ranks came through the same lines before, and now an unknown condition decides: perhaps whether they did. Of
+    functions that are started from elsewhere, such as a fixture and a test, each may be the first."""
+    found = [
+        [r for r in reached([root]) if r.op.site == item.op.site and r.op.detail in ("", item.op.detail)]
+        for root in facts.analysis.roots
+    ]
+    by_all = [any(map(_is_by_all, by_root)) for by_root in found]
+    again = [
+        skipped
+        for index, by_root in enumerate(found)
+        for skipped in _after_all_ranks(by_root, item, made=any(by_all[:index] + by_all[index + 1 :]))
+    ]
     return bool(again) and all(again)
 
 
-def _after_all_ranks(found: list[Reached], item: CollectiveDivergence) -> Iterator[bool]:
+def _is_by_all(one: Reached) -> bool:
+    """Whether no rank is kept from it by its number."""
+    return not any(rank_decided(branch.truth) for branch in one.under)
+
+
+def _after_all_ranks(found: list[Reached], item: CollectiveDivergence, *, made: bool) -> Iterator[bool]:
     """For each time that only some ranks create this group: whether it was created before, and may be skipped now."""
-    made = False
     for one in found:
-        if one.op.site != item.op.site:
-            continue
-        if not any(rank_decided(branch.truth) for branch in one.under):
+        if _is_by_all(one):
             made = True
             continue
         unknown = any(len(a.truth) == 1 or isinstance(a.truth[item.runs], Symbol) for a in one.under)
