@@ -6,6 +6,7 @@ from itertools import product
 
 from ddpdoctor.lint.interpreter.trace import Branch, Loop
 from ddpdoctor.lint.ranks.residual import Cell, has_op, walk
+from ddpdoctor.lint.values.truths import outcome
 from ddpdoctor.lint.values.values import Symbol, Taint
 
 #: most conditions that both ranks test, and most paths, that are enumerated
@@ -81,31 +82,18 @@ def _steps(cell: Cell, known: dict[int, bool]) -> list[tuple[Way, dict[int, bool
     if not isinstance(cell.step, Branch):
         return [((cell.key,), known)]
     symbol = _symbol(cell)
-    outcome = _outcome(cell, known)
-    outcomes = (True, False) if outcome is None else (outcome,)
+    decided = _decided(cell, known)
     ways: list[tuple[Way, dict[int, bool]]] = []
-    for outcome in outcomes:
-        ways.extend(_ways(cell.sides[0 if outcome else 1], {**known, symbol: outcome}))
+    for taken in (True, False) if decided is None else (decided,):
+        ways.extend(_ways(cell.sides[0 if taken else 1], {**known, symbol: taken}))
     return ways
 
 
-def _outcome(cell: Cell, known: dict[int, bool]) -> bool | None:
+def _decided(cell: Cell, known: dict[int, bool]) -> bool | None:
     """The outcome of a condition, if it follows from the assumed outcomes."""
     assert isinstance(cell.step, Branch)
     if _symbol(cell) in known:
         return known[_symbol(cell)]
     made = next((a for a in cell.step.truth if isinstance(a, Symbol) and a.key == _symbol(cell)), None)
-    value = _value(made, known) if made is not None else None
+    value = outcome(made, known) if made is not None else None
     return value if value is None or made is None else value is not made.negated
-
-
-def _value(symbol: Symbol, known: dict[int, bool]) -> bool | None:
-    if symbol.key in known:
-        return known[symbol.key] is not symbol.negated
-    if symbol.parts is None:
-        return None
-    name, *sides = symbol.parts
-    values = [_value(side, known) for side in sides if isinstance(side, Symbol)]
-    deciding = name == "or"
-    value = deciding if deciding in values else None if None in values else not deciding
-    return value if value is None else value is not symbol.negated

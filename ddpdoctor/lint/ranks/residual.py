@@ -26,8 +26,8 @@ from ddpdoctor.lint.interpreter.trace import (
     operates,
 )
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.truths import rank_decided
-from ddpdoctor.lint.values.values import Symbol
+from ddpdoctor.lint.values.truths import implied, outcome, rank_decided
+from ddpdoctor.lint.values.values import Atom, Symbol
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 
@@ -105,7 +105,9 @@ class Builder:
             self.trace, self.leaving = trace, {}
         self.both = frozenset({rank, other})
         self.rank, self.chosen, self.left = rank, chosen, []
-        return self._sequence(trace, None, _Path())
+        atom = _atom(chosen[0], rank) if chosen is not None else None
+        assumed = implied(atom, chosen[1]) if isinstance(atom, Symbol) and chosen is not None else {}
+        return self._sequence(trace, None, _Path(assumed=assumed))
 
     def _sequence(self, nodes: Trace, rest: Cell | None, path: _Path) -> Cell | None:
         if len(nodes) < 2:  # most sides of branches
@@ -121,7 +123,7 @@ class Builder:
             if not isinstance(node, Branch) or leaves(node.then) is leaves(node.other):
                 continue
             side, _ = self._decide(node, path.assumed)
-            atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+            atom = _atom(node, self.rank)
             if side is None and isinstance(atom, Symbol):
                 path = path.assuming(atom.key, leaves(node.other) is not atom.negated)
 
@@ -182,7 +184,7 @@ class Builder:
         side, deciding = self._decide(node, path.assumed)
         if side is not None:
             return self._sequence(node.then if side else node.other, rest, path.under(node) if deciding else path)
-        symbol = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        symbol = _atom(node, self.rank)
         unproved = self._unproved(node, symbol, path.guard)
         if unproved is not None:
             return self._sequence(unproved, rest, path)
@@ -263,11 +265,9 @@ class Builder:
         """(the side that this rank takes, whether it thereby differs from other ranks)."""
         if self.chosen is not None and node.site == self.chosen[0].site and node.truth == self.chosen[0].truth:
             return self.chosen[1], True
-        atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]
+        atom = _atom(node, self.rank)
         if isinstance(atom, Symbol):
-            if atom.key in assumed:
-                return assumed[atom.key] is not atom.negated, False
-            return None, False
+            return outcome(atom, assumed), False
         return bool(atom), self.chosen is None and rank_decided(node.truth)
 
     def _cell(
@@ -278,6 +278,11 @@ class Builder:
     def _numbered(self, key: tuple[object, ...], rest: Cell | None) -> int:
         whole = (*key, _number(rest))
         return self.numbers.setdefault(whole, len(self.numbers) + 1)
+
+
+def _atom(branch: Branch, rank: int) -> Atom:
+    """A branch's condition on a rank."""
+    return branch.truth[rank] if len(branch.truth) > 1 else branch.truth[0]
 
 
 def _busy(body: Cell | None) -> Cell | None:

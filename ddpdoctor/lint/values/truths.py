@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ddpdoctor.lint.values.symbols import number
 from ddpdoctor.lint.values.tags import STICKY, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
@@ -101,3 +103,37 @@ def rank_local(truth: tuple[Atom, ...]) -> bool:
     if len(truth) > 1:
         return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
     return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)
+
+
+def outcome(symbol: Symbol, known: Mapping[int, bool]) -> bool | None:
+    """The truth of a condition that follows from those that are known, by the number of their symbol; None if none
+    does."""
+    if symbol.key in known:
+        return known[symbol.key] is not symbol.negated
+    if symbol.parts is None:
+        return None
+    name, *sides = symbol.parts
+    values = [outcome(side, known) for side in sides]
+    deciding = name == "or"
+    value = deciding if deciding in values else None if None in values else not deciding
+    return value if value is None else value is not symbol.negated
+
+
+def implied(symbol: Symbol, truth: bool) -> dict[int, bool]:
+    """What holds where a condition on something of this rank has this truth, by the number of the symbols: what it
+    combines with that is equal on all ranks leaves the decision to that.
+
+    Of `rank != 0 and distributed` both ranks that are compared are `distributed`.
+    """
+    value = truth is not symbol.negated
+    known = {symbol.key: value}
+    if symbol.parts is None:
+        return known
+    name, *sides = symbol.parts
+    own = [side for side in sides if side.taint > Taint.UNKNOWN]
+    for side in sides:
+        if side not in own:
+            known[side.key] = (name == "and") is not side.negated
+        elif len(own) == 1 or value is (name == "and"):
+            known.update(implied(side, value))
+    return known
