@@ -140,8 +140,12 @@ PURE_METHODS = frozenset({
 TENSORS = frozenset({
     *(f"torch.{name}" for name in ("zeros", "ones", "empty", "full", "tensor", "as_tensor")),
     *(f"torch.{name}_like" for name in ("zeros", "ones", "empty", "full")),
-    *(f"torch.{name}Tensor" for name in ("", "Float", "Double", "Half", "Int", "Long", "Byte", "Bool")),
-    *(f"torch.cuda.{name}Tensor" for name in ("Float", "Double", "Half", "Int", "Long", "Byte", "Bool")),
+    "torch.Tensor",
+    *(
+        f"torch.{device}{name}Tensor"
+        for device in ("", "cuda.")
+        for name in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool")
+    ),
 })  # fmt: skip
 
 #: those of them whose result has as many elements as the data decides

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple, Protocol
 
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.values import Keywords, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
@@ -125,8 +126,8 @@ class Made(Arguments):
 
     @property
     def is_truthy(self) -> bool:
-        """True for a constructor, which gives an object; a function may give anything."""
-        return self.path.rpartition(".")[2][:1].isupper()
+        """True for a constructor, which gives an object; a function may give anything, and a tensor may be false."""
+        return self.path.rpartition(".")[2][:1].isupper() and self.path not in vocabulary.TENSORS
 
 
 class Method(NamedTuple):
