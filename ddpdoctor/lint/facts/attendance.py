@@ -86,7 +86,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     `fetches`: what it does is worth a look also in a file that does not know of ranks.
     """
     context = call.context
-    if context.some_ranks_only or context.handler == "except" or _left_before(call) or _is_alone(facts, call):
+    if context.some_ranks_only or context.handler == "except" or _left_before(facts, call) or _is_alone(facts, call):
         return None
     if not all(_harmless(facts, guard) for guard in context.guards):
         return None
@@ -102,15 +102,19 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     return _possibly(facts, call, fetches=fetches)
 
 
-def _left_before(call: CallEvent) -> bool:
-    """Whether some ranks may have left the function before the call."""
-    function = innermost_function(call.context.module.tree, call.site.line)
-    return function is not None and blocks.left_before(function, call.site.line, _names_rank, ast.Return)
+def _left_before(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether some ranks may have left the function, or an iteration, before the call or a call that leads to it."""
+    for site in (*call.context.chain, call.site):
+        module = blocks.module_of(facts, site)
+        function = innermost_function(module.tree, site.line) if module is not None else None
+        if function is not None and blocks.left_before(function, site.line, _names_rank, ast.Return):
+            return True
+    return False
 
 
 def _is_alone(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the call is in a test of one process, or in a program that ends where there are several."""
-    return launch.tested_alone(facts) or single_process.refuses_several(facts, call)
+    return launch.tested_alone(facts) or single_process.refuses_several(facts, (*call.context.chain, call.site))
 
 
 def _names_rank(test: ast.expr) -> bool:

@@ -54,13 +54,34 @@ def passed(scope: ast.AST, line: int) -> list[ast.stmt]:
 
 def left_before(function: ast.AST, line: int, chooses: Callable[[ast.expr], bool], *ends: type[ast.stmt]) -> bool:
     """Whether an assertion before a line of the function may stop some ranks there, or a condition let them leave by
-    one of these statements, perhaps inside of another one: `if distributed: ...; if rank != 0: return`."""
+    one of these statements, or begin the next iteration of a loop around both; perhaps inside of another condition:
+    `if distributed: ...; if rank != 0: return`."""
+    loops = _loops_around(function, line)
     for node in walk(function):
         if not isinstance(node, (ast.Assert, ast.If)) or (node.end_lineno or node.lineno) >= line:
             continue
-        if chooses(node.test) and (isinstance(node, ast.Assert) or any(isinstance(n, ends) for n in walk(node))):
+        if not chooses(node.test):
+            continue
+        inner = _loops_around(function, node.lineno)[-1:]
+        if isinstance(node, ast.Assert) or _leaves_by(node, ends, in_loop=bool(inner) and inner[0] in loops):
             return True
     return False
+
+
+def _loops_around(function: ast.AST, line: int) -> list[ast.stmt]:
+    """Loops around a line, outermost first."""
+    return [n for n in statements_around(function, line) if isinstance(n, (ast.For, ast.AsyncFor, ast.While))]
+
+
+def _leaves_by(statement: ast.AST, ends: tuple[type[ast.stmt], ...], *, in_loop: bool) -> bool:
+    """Whether a statement, or one in it, is such an end, or leaves the iteration that it is in."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    if isinstance(statement, ends) or (in_loop and isinstance(statement, (ast.Continue, ast.Break))):
+        return True
+    inner = in_loop and not isinstance(statement, (ast.For, ast.While))
+    parts = (part for part in ast.iter_child_nodes(statement) if isinstance(part, (ast.stmt, ast.ExceptHandler)))
+    return any(_leaves_by(part, ends, in_loop=inner) for part in parts)
 
 
 def next_statement(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from ddpdoctor.lint.facts import blocks, meeting_later
+from ddpdoctor.lint.facts import blocks, meeting_later, single_process
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import collectives, vocabulary
@@ -25,7 +25,9 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     """Error if ranks can certainly diverge, warning if it is likely; a hint where what the others run is handed to
-    something that may run it on these, too; None for a file that is not being written."""
+    something that may run it on these, too; None for a file that is not being written, and where there is one rank."""
+    if single_process.refuses_several(facts, (*item.chain, item.op.site)):
+        return None
     if not item.local:
         if _handed_on(facts, item):
             return Severity.HINT

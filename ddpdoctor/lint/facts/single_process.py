@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -54,9 +54,10 @@ def _about_group(guard: Guard) -> bool:
     return len(guard.truth) == 1 and heuristics.ABOUT_GROUP.found_in(guard.text)
 
 
-def refuses_several(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether the program comes to the call only if there is one rank: `assert world_size == 1`."""
-    return any(_is_refused_before(facts, site) for site in (*call.context.chain, call.site))
+def refuses_several(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
+    """Whether the program goes this way, a call and those that lead to it, only if there is one rank, or makes it so:
+    `assert world_size == 1`."""
+    return any(_is_refused_before(facts, site) for site in way)
 
 
 def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
@@ -66,11 +67,26 @@ def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
         return False
     scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
     for statement in blocks.passed(scope, site.line):
+        if any(map(_sets_one, walk(statement))):
+            return True
         ends = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
         orders = _ASSERTED if isinstance(statement, ast.Assert) else _REFUSED if ends else {}
         if isinstance(statement, (ast.Assert, ast.If)) and _compares_size(scope, statement.test, orders):
             return True
     return False
+
+
+def _sets_one(node: ast.AST) -> bool:
+    """`os.environ["WORLD_SIZE"] = "1"`: the group that is made from the environment has this rank alone."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    key = target.slice if isinstance(target, ast.Subscript) and last_name(target.value) == "environ" else None
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(key, ast.Constant)
+        and key.value == "WORLD_SIZE"
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == "1"
+    )
 
 
 #: how the number of ranks is compared, and with what, in an assertion and where the program ends

@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter import patterns
 from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import Branch, Node, leaving_through
+from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Node, leaving_through
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
@@ -115,12 +115,45 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, test)
     if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
+    refuse = _refuses(node)
     _branch(
-        machine, frame, _Condition(test, node, text_of(node.test)),
-        lambda: machine.execute(frame, node.body), lambda: machine.execute(frame, node.orelse),
+        machine, frame, _Condition(test, node, text_of(node.test)), lambda: machine.execute(frame, node.body),
+        lambda: _refuse(machine, frame, node.orelse) if refuse else machine.execute(frame, node.orelse),
     )  # fmt: skip
     if frame.guards is not before and len(frame.guards) > 24:
         frame.guards = before
+
+
+def _refuses(node: ast.If) -> bool:
+    """Whether the `else` ends the function because something has none of the values that the branches are for: `if
+    data == "a": ... elif data == "b": ... else: return "a or b"`."""
+    known: bool | None = node.__dict__.get("_refuses")
+    if known is None:
+        last = node.orelse[-1] if node.orelse else None
+        plain = isinstance(last, ast.Return) and (last.value is None or isinstance(last.value, ast.Constant))
+        said = all(isinstance(statement, ast.Expr) for statement in node.orelse[:-1])
+        goes_on = not isinstance(node.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        known = node.__dict__["_refuses"] = plain and said and goes_on and _is_choice(node.test)
+    return known
+
+
+def _is_choice(test: ast.expr) -> bool:
+    """Whether something is compared with a text, or looked up among texts."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    given = test.comparators[0]
+    texts = given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else [given]
+    return isinstance(test.ops[0], (ast.Eq, ast.In)) and all(
+        isinstance(text, ast.Constant) and isinstance(text.value, str) for text in texts
+    )
+
+
+def _refuse(machine: Machine, frame: Frame, body: list[ast.stmt]) -> None:
+    """Simulate statements that end a function as an error does: nobody starts a job to come here."""
+    machine.execute(frame, body[:-1])
+    if frame.alive:
+        frame.out.append(BlockExit("raise", machine.site(frame, body[-1])))
+        frame.mask = 0
 
 
 _GROUP = "init_process_group"
