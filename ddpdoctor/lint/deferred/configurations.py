@@ -13,7 +13,7 @@ from functools import cached_property
 from ddpdoctor.model.record import record
 
 #: a file of settings that a program names
-_NAMED = re.compile(rb"([\w.-]+\.json)\b")
+_NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
 _ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
 _STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import asked_values, given_options, rank_starters
@@ -18,6 +19,7 @@ from ddpdoctor.lint.knowledge.packages import Does, that
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import choices_at
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 #: something sets a sampler's epoch: the program, or a framework
@@ -51,8 +53,9 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
     if told is not None and told.severity is Severity.WARNING:
-        return _of_a_copy(repository, finding) or _nowhere_as_several(repository, finding) or told
-    asked_of_any = (_of_a_copy, _not_run, _started_alone, _nowhere_as_several)
+        against = (_of_a_copy, _in_test, _set_by_rank, _nowhere_as_several)
+        return next(filter(None, (ask(repository, finding) for ask in against)), told)
+    asked_of_any = (_of_a_copy, _in_test, _not_run, _set_by_rank, _started_alone, _nowhere_as_several)
     return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
 
 
@@ -160,7 +163,7 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
 
 
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
-OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
+OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD125", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
 #: what does harm only where several ranks get there
 _IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD119", "DD120", "DD127"})
 #: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
@@ -316,6 +319,58 @@ def _of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
     name = posixpath.basename(folder)
     said = f"nothing outside of the copy of a library in {name} starts it"
     return Confirmation(said, Severity.HINT, condition=f"if this part of the copy in {name} runs, ")
+
+
+def _in_test(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is in a test, and no script or text starts that by a launcher: it runs as one process, or starts ranks
+    for a moment."""
+    path = _path(finding)
+    if finding.severity is not Severity.WARNING or not repository.is_test(path):
+        return None
+    if place_of(repository.launches.by_launcher, path) is not None:
+        return None
+    return Confirmation("it is a test, which no script or text starts by a launcher", Severity.HINT)
+
+
+#: what does harm where a condition lets all ranks come there
+_WHERE_ALL_COME = frozenset({"DD124", "DD171"})
+
+
+def _set_by_rank(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether a flag around the line is set by the rank somewhere in the project: `cfg["log"] = rank == 0`."""
+    if finding.code not in _WHERE_ALL_COME or finding.severity is not Severity.WARNING:
+        return None
+    meant = ((note.file, note.line) for note in finding.related)
+    names = set[str]()
+    for file, line in ((finding.file, finding.line), *meant):
+        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
+        for test in choices_at(tree, line) if tree is not None else ():
+            names.update(_flags(test))
+    for path, text in (repository.texts or {}).items():
+        for name in sorted(names):
+            assigned = rb"^[ \t]*[\w.\[\"']*\b" + re.escape(name.encode()) + rb"[\"']?\]?[ \t]*=(?!=)[^\n]*"
+            set_by_rank = re.search(assigned + _RANK_COMPARED, text, re.MULTILINE)
+            if set_by_rank is not None:
+                at = Place(path, text.count(b"\n", 0, set_by_rank.start()) + 1)
+                said, condition = f"{name} is set by the rank here", f"unless {name} is set on one rank alone, "
+                return Confirmation(said, Severity.HINT, at, condition)
+    return None
+
+
+def _flags(test: ast.expr) -> Iterator[str]:
+    """The variables, attributes and keys that a condition reads."""
+    for node in walk(test):
+        name = last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            name = str(node.slice.value)
+        if name not in ("", "self"):
+            yield name
+
+
+#: a condition on a rank, as it is written
+_RANK_COMPARED = (
+    rb"(?:rank\w*(?:\(\))?[ \t]*(?:==|in[ \t]*[\[(]|<)|\bnot[ \t]+[\w.]*rank|\bis_(?:main|master|first)|\bmain_process)"
+)
 
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices

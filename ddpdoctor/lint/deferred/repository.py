@@ -17,7 +17,7 @@ from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
 from ddpdoctor.lint.files import is_file, read_file
-from ddpdoctor.lint.knowledge import packages
+from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.model.record import record
 from ddpdoctor.program import libraries, source
 from ddpdoctor.program.project import CLIMBED
@@ -194,6 +194,10 @@ class Repository:
                 return "" if library in path[len(folder) + 1 :].split("/")[:2] else folder
             folder = posixpath.dirname(folder)
         return ""
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test, by its path in the repository."""
+        return heuristics.OF_TESTS.found_in(path[len(self._root or self.top) :])
 
     def _is_named_around(self, word: re.Pattern[bytes]) -> bool:
         """Whether a program of the repository outside of the project's folder names something, or cannot be read."""

@@ -93,7 +93,10 @@ ONE_NODE = _words(
 SEVERAL_NODES = _pattern(
     "the program is started on several nodes",
     "DD174: where the program is told of nodes",
-    r"n(um)?_?nodes(?![= ]*1\b)|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+    # a graph has nodes as well: `data.num_nodes`, `sample(num_nodes=None)`
+    r"([\"'-]|\b(args|opts?|cfg|config|conf|hparams|trainer|flags)(\.\w+)*\.|\b(Trainer|Fabric)\([^()]*\b)"
+    r"n(um)?[-_]?nodes\b(?![= ]*1\b)"
+    r"|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
 )
 COUNTS_NODES = _pattern(
     "an option that is the number of machines, and with that of ranks where nothing starts several on one",
@@ -458,7 +461,7 @@ OWN_NUMBERS = _pattern(
     r"(^|[._])(rank|(local|global|world|my|proc(ess)?)_?rank|device_id)$",
 )
 OF_TESTS = _pattern(
-    "a file belongs to tests, by the end of its path: what one rank raises there is a result, and ends the run",
+    "a file belongs to tests, by its path: what one rank raises there is a result, and most run as one process",
     "DD116: a test",
     r"(^|/)(unit_?)?tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$",
 )

@@ -733,6 +733,14 @@ if dist.get_rank() == 0:
             },
             "hint",
         ),
+        (
+            {
+                "ds.yaml": "deepspeed_config:\n  zero_stage: 2\n",
+                "eval.py": "CONFIG = {'zero_optimization': {'stage': 3}}",
+                "run.sh": "accelerate launch --config_file ds.yaml train.py",
+            },
+            "hint",
+        ),
     ],
 )
 def test_what_gathers_nothing_below_the_third_stage(
@@ -1228,4 +1236,55 @@ if __name__ == "__main__":
 def test_what_is_proven_of_a_function_that_nothing_uses(call: str, severity: str, repository: Repository) -> None:
     repository({"train.py": LISTED.replace("CALL", call)})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD119"}))).findings
+    assert finding.severity.value == severity
+
+
+LOGS = """\
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--log", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(1, 1)
+dist.init_process_group("gloo")
+for epoch in range(10):
+    model(torch.ones(1)).backward()
+    if args.log:
+        torch.save(model.state_dict(), "model.pt")
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"start.py": "params.log = (world_rank == 0) and params['log']\n"}, "hint"),
+        ({"start.py": "params.log = not dist.get_rank()\n"}, "hint"),
+        ({"start.py": "params['log'] = rank_of_files > 3 and params['log']\n"}, "warning"),
+        ({"start.py": "params.log == (world_rank == 0)\n"}, "warning"),
+        ({"start.py": "start(log=True, rank=rank == 0)\n"}, "warning"),
+        ({"start.py": "params['blog'] = world_rank == 0\n"}, "warning"),
+    ],
+)
+def test_a_flag_that_the_rank_sets_elsewhere(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": LOGS, "run.sh": "torchrun --nproc_per_node 8 train.py", **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "severity"),
+    [
+        ("tests/train.py", "", "hint"),
+        ("test_train.py", "python test_train.py", "hint"),
+        ("tests/train.py", "torchrun --nproc_per_node 8 tests/train.py", "warning"),
+        ("train.py", "", "warning"),
+    ],
+)
+def test_a_test_runs_as_one_process(file: str, command: str, severity: str, repository: Repository) -> None:
+    repository({file: LOGS, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
     assert finding.severity.value == severity
