@@ -17,9 +17,10 @@ _NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
 _ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
 _STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
-#: an object or variable that makes Accelerate shard a model, and what starts programs with its configuration
+#: an object or variable that makes Accelerate shard a model
 _PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
-_ACCELERATE = re.compile(rb"accelerate[\"', \t]+launch|ACCELERATE_USE_|\bdistributed_type\b|accelerate\.commands")
+#: a setting for FSDP, of Accelerate or of the Trainer of transformers
+_FSDP = re.compile(rb"distributed_type[\"']?\s*:\s*[\"']?FSDP|^\s*[\"']?fsdp(?:_config)?[\"']?\s*:", re.MULTILINE)
 #: a job of Kubernetes whose pods are ranks
 _MANIFEST = re.compile(
     rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
@@ -70,11 +71,11 @@ class Configurations:
         return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
 
     @cached_property
-    def tell_accelerate_nothing(self) -> bool:
-        """Whether no program gives Accelerate a plugin, and it does not start them with a configuration of its own."""
-        if self.programs is None or _in_any(_PLUGIN, self.programs.values()):
-            return False
-        return not _in_any(_ACCELERATE, (*self.scripts.values(), *self._texts))
+    def ask_for_sharding(self) -> bool:
+        """Whether a file of settings makes something shard models by FSDP, or a program gives Accelerate a plugin that
+        does; so it may where there are too many programs."""
+        programs = self.programs
+        return programs is None or _in_any(_PLUGIN, programs.values()) or _in_any(_FSDP, self.files.values())
 
     @cached_property
     def describe_a_job(self) -> bool:

@@ -481,13 +481,18 @@ def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
         return _OLD_LIGHTNING if repository.launches.are_for_lightning_1 else None
     path, configurations = _path(finding), repository.configurations
     text = read_file(path) or b""
-    if b"Accelerator(" in text and b"Trainer(" not in text and configurations.tell_accelerate_nothing:
-        return Confirmation("nothing tells Accelerate to shard the model", Severity.HINT)
-    stages = configurations.zero_stages(path, text, repository.launches.commands(path))
-    if not stages or stages - {b"0", b"1", b"2"} or b"fsdp" in text.lower():
-        return None
-    said = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
-    return Confirmation(f"the configurations of DeepSpeed are of stage {said}, which gathers nothing", Severity.HINT)
+    commands = repository.launches.commands(path)
+    stages = configurations.zero_stages(path, text, commands)
+    if stages and not stages - {b"0", b"1", b"2"} and b"fsdp" not in text.lower():
+        listed = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
+        said = f"the configurations of DeepSpeed are of stage {listed}, which gathers nothing"
+        return Confirmation(said, Severity.HINT)
+    # a stage that is "auto" or computed may be the third
+    asked = stages or configurations.ask_for_sharding or any(b"fsdp" in command.lower() for command in commands)
+    by_accelerate = b"Accelerator(" in text and b"Trainer(" not in text
+    if by_accelerate and not asked:
+        return Confirmation("nothing in the repository tells Accelerate to shard the model", Severity.HINT)
+    return None
 
 
 #: what the other files have to show, by code; None if they do not

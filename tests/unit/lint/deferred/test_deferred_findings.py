@@ -858,7 +858,11 @@ if dist.get_rank() == 0:
     ("files", "severity"),
     [
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
-        ({"run.sh": "accelerate launch train.py"}, "warning"),
+        ({"run.sh": "accelerate launch train.py"}, "hint"),
+        ({"run.sh": "accelerate launch --use_fsdp train.py"}, "warning"),
+        ({"conf.yaml": "distributed_type: FSDP\n"}, "warning"),
+        ({"conf.yaml": "distributed_type: MULTI_GPU\n"}, "hint"),
+        ({"conf.yaml": "deepspeed_config:\n  zero_stage: 3\n"}, "warning"),
         ({"other.py": "plugin = DeepSpeedPlugin(zero_stage=stage)"}, "warning"),
     ],
 )
