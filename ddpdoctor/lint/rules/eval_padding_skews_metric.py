@@ -40,8 +40,9 @@ No automatic fix: without padding, ranks get unequal numbers of batches, so the 
 
 ## When it is wrong
 When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks).
-`gather_for_metrics`, results truncated to the length of the data set, an `Accelerator` that was told
-`even_batches=False`, and a loop that breaks off before the end of the data are not reported.
+Not reported are `gather_for_metrics`, results truncated to the length of the data set, an `Accelerator` that was told
+`even_batches=False`, a loader that drops its last batch, which holds what is repeated, and with Accelerate a loop that
+may break off before the end of the data.
 
 ## References
 https://github.com/pytorch/examples/pull/980
@@ -100,6 +101,9 @@ def _by_sampler(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if sampler.opaque or loaders.drops_last(sampler, 5) is not False or _cut(iteration):
             continue
+        loader = loaders.loader_of(over)
+        if loader is not None and loaders.drops_last(loader, 8):
+            continue  # what is repeated comes last, in the batch that the loader drops unless it is full
         reduction = _reduction(facts, iteration)
         if reduction is not None:
             message = (
