@@ -201,6 +201,25 @@ STOPPING = {
 }
 
 
+#: callbacks of Lightning that follow a logged metric, each rank its own value of it (lightning 2.6)
+WATCHING = frozenset({"ModelCheckpoint", "EarlyStopping"})
+#: hooks of a module in which its validation logs
+VALIDATING = (
+    "validation_step",
+    "validation_step_end",
+    "validation_epoch_end",
+    "on_validation_epoch_end",
+)
+#: options of a Trainer that spread the work over devices
+SPREADING = frozenset({"strategy", "devices", "gpus", "num_nodes", "distributed_backend"})
+#: options by which a Trainer leaves the samplers as they are: every rank may validate all the data
+LEAVING_SAMPLERS = ("replace_sampler_ddp", "use_distributed_sampler")
+#: methods whose result all ranks may have agreed on: of a metric of torchmetrics, of a strategy, of torch.distributed
+AGREEING = frozenset({
+    "compute", "all_gather", "all_gather_object", "all_reduce", "reduce", "gather", "broadcast", "all_gather_cat",
+})  # fmt: skip
+
+
 def kind(path: str) -> str:
     """The class in these tables that an external class is or inherits from."""
     if path.startswith("trl.") and path.endswith("Trainer"):

@@ -2,11 +2,14 @@
 
 ## What it does
 Finds evaluation over a `DistributedSampler` that pads (`drop_last` is not set), followed by a reduction of the sums
-over the ranks.
+over the ranks; and `accelerator.gather` or `accelerator.reduce` of what an evaluation got from a loader that
+Accelerate has prepared, which pads in the same way.
 
 ## Why it harms
 The sampler repeats up to `world_size - 1` samples so that all ranks get equally many. These are counted twice, so the
-metric depends on the number of GPUs: slightly on large data sets, noticeably on small ones.
+metric depends on the number of GPUs: slightly on large data sets, noticeably on small ones. Accelerate fills up whole
+batches: up to a batch of each rank but one is repeated. `gather` keeps what was repeated, `gather_for_metrics` does
+not.
 
 ## Example
 ```python
@@ -25,13 +28,21 @@ with torch.no_grad():
         correct += (model.module(x).argmax(1) == y).sum()
 dist.all_reduce(correct)
 ```
+With Accelerate, inside the loop:
+```python
+for x, y in loader:
+    guesses, labels = accelerator.gather_for_metrics((model(x).argmax(1), y))
+    correct += (guesses == labels).sum()
+```
 
 ## Fix safety
 No automatic fix: without padding, ranks get unequal numbers of batches, so the loop must not contain a collective.
 
 ## When it is wrong
-When the length of the data set is a multiple of the world size. `gather_for_metrics`, and results truncated to the
-length of the data set, are not reported.
+When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks).
+Not reported are `gather_for_metrics`, results truncated to the length of the data set, an `Accelerator` that was told
+`even_batches=False`, a loader that drops its last batch, which holds what is repeated, and with Accelerate a loop that
+may break off before the end of the data.
 
 ## References
 https://github.com/pytorch/examples/pull/980
@@ -44,13 +55,15 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Iteration
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule(
     "DD107",
@@ -63,10 +76,24 @@ _SUMS = frozenset({"all_reduce", "reduce", "allreduce", "reduce_all", "all_gathe
                    "all_gather_into_tensor", "gather", "gather_object", "gather_all"})  # fmt: skip
 
 
+#: methods of an `Accelerator` that put together what the ranks have, with all that was repeated
+_KEEPING = ("gather", "reduce")
+#: how Accelerate is told to leave the last batches as they are
+_UNEVEN_WORD = "even_batches"
+#: methods by which a list or a meter takes in a value
+_TAKING_IN = frozenset({"append", "extend", "add", "update"})
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Evaluation loops over a padding sampler with a reduction in or after them, in the same function."""
+    """Evaluation loops over padded data with a reduction in or after them, in the same function."""
     if facts.suggests(heuristics.TAKES_OUT_REPEATED):
         return
+    yield from _by_sampler(facts)
+    yield from _by_accelerate(facts)
+
+
+def _by_sampler(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Evaluation over a `DistributedSampler` that pads."""
     for iteration in facts.iterations:
         sampler = loaders.sampler_of(iteration.loop.over)
         over = iteration.loop.over
@@ -74,6 +101,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         if sampler.opaque or loaders.drops_last(sampler, 5) is not False or _cut(iteration):
             continue
+        loader = loaders.loader_of(over)
+        if loader is not None and loaders.drops_last(loader, 8):
+            continue  # what is repeated comes last, in the batch that the loader drops unless it is full
         reduction = _reduction(facts, iteration)
         if reduction is not None:
             message = (
@@ -95,11 +125,95 @@ def _reduction(facts: ModuleFacts, iteration: Iteration) -> Reached | None:
     return None
 
 
-def _cut(iteration: Iteration) -> bool:
-    """Something in the function is cut to a length: `results[: len(dataset)]`."""
-    function = iteration.context.function
+def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Evaluation over a loader that Accelerate has prepared, with everything gathered."""
+    calls = [call for call in facts.methods(*_KEEPING) if call.site.file == facts.module.path and _gathers(call)]
+    if not calls or any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values())):
+        return
+    for iteration in facts.iterations:
+        if not _is_padded(iteration.loop.over) or not _evaluates(facts, iteration):
+            continue
+        node = iteration.loop.node
+        if any(isinstance(part, ast.Break) for part in walk(node)) or _cut(iteration, _filled_in(node)):
+            continue  # the end of the data, where samples are repeated, is perhaps not reached, or cut off
+        call = next((call for call in calls if _takes_from(call, iteration)), None)
+        if call is not None:
+            message = (
+                "Accelerate repeats samples in the last batches until all ranks have equally many, and "
+                f"{call.method} keeps them: they are counted twice"
+            )
+            related = ((iteration.loop.site, "evaluated here"),)
+            yield facts.finding(RULE, call.site, message, related=related, context=call.context)
+
+
+def _gathers(call: CallEvent) -> bool:
+    """Whether it gathers by Accelerate."""
+    made = call.receiver.object if call.receiver is not None else None
+    return isinstance(made, Made) and frameworks.kind(made.path) == frameworks.ACCELERATOR
+
+
+def _is_padded(over: Value | None) -> bool:
+    """Whether a framework has divided the loader among the ranks, and its last batches are kept."""
+    loader = loaders.loader_of(over)
+    if over is None or loader is None or not over.tags & Tag.PREPARED:
+        return False
+    return loaders.drops_last(loader, 8) is False and loader.argument(4, "batch_sampler") is None
+
+
+def _evaluates(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether the loop computes without gradients, as a whole or in what it calls, and trains nothing."""
+    if iteration.context.no_grad:
+        return True
+    inside = [call for call in facts.calls if any(loop.node is iteration.loop.node for loop in call.context.loops)]
+    return any(call.context.no_grad for call in inside) and not any(call.method in _TRAINING for call in inside)
+
+
+#: methods that only a loop which trains calls
+_TRAINING = frozenset({"backward", "step", "zero_grad"})
+
+
+def _takes_from(call: CallEvent, iteration: Iteration) -> bool:
+    """Whether what is gathered comes from this loop: gathered in it, or after it from what it has filled."""
+    loop = iteration.loop.node
+    filled = not _filled_in(loop).isdisjoint(name for arg in call.node.args for name in _names(arg))
+    if any(inside.node is loop for inside in call.context.loops):
+        return filled or any(value.tags & Tag.BATCH for value in call.args)
+    after = call.site.file == iteration.loop.site.file and call.site.line > iteration.loop.site.line
+    return filled and after and call.context.function is iteration.context.function
+
+
+def _filled_in(loop: ast.AST) -> set[str]:
+    """Variables that the loop stores into, adds to or appends to."""
+    found = {n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in walk(loop):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TAKING_IN:
+            found.add(last_name(node.func.value))
+    return found
+
+
+def _cut(iteration: Iteration, results: set[str] | None = None) -> bool:
+    """Something in the function is cut to a length: `results[: len(dataset)]`; where it is known what the loop fills,
+    something in the loop or of these. A length of the batch in hand, a number and a later dimension (`logits[:, :-1]`)
+    are not the length of a data set."""
+    function, loop = iteration.context.function, iteration.loop.node
     tree: ast.AST = function.node if function is not None else iteration.context.module.tree
-    return any(
-        isinstance(node, ast.Slice) and node.lower is None and node.upper is not None and node.step is None
-        for node in walk(tree)
+    target = getattr(loop, "target", None)
+    of_batch = _names(target) if target is not None else set()
+    cut = [node for node in walk(tree) if isinstance(node, ast.Subscript) and _ends_early(node.slice, of_batch)]
+    if results is None:
+        return bool(cut)
+    return any(not results.isdisjoint(_names(node.value)) for node in cut) or any(
+        node in cut for node in walk(loop) if isinstance(node, ast.Subscript)
     )
+
+
+def _ends_early(index: ast.expr, of_batch: set[str]) -> bool:
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    if not isinstance(first, ast.Slice) or first.lower is not None or first.upper is None or first.step is not None:
+        return False
+    names = _names(first.upper)
+    return bool(names) and names.isdisjoint(of_batch)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}

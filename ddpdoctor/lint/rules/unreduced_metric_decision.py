@@ -2,11 +2,14 @@
 
 ## What it does
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
-`ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it.
+`ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; and, with Lightning,
+`ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the validation logs
+without `sync_dist=True`.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
-replicas drift apart, although their gradients are equal.
+replicas drift apart, although their gradients are equal. A checkpoint that is the best for one rank's share of the
+validation data need not be the best for all of them; early stopping ends when any rank wants to stop.
 
 ## Example
 ```python
@@ -20,23 +23,31 @@ loss = torch.tensor(validate(model, sharded_loader), device=device)
 dist.all_reduce(loss, dist.ReduceOp.AVG)
 scheduler.step(loss.item())
 ```
+With Lightning:
+```python
+self.log("val_loss", loss, sync_dist=True)
+```
 
 ## Fix safety
 No automatic fix.
 
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
-a DistributedSampler, because a metric of all the data is the same on every rank.
+a DistributedSampler, because a metric of all the data is the same on every rank. With Lightning it is reported only if
+the file tells the Trainer to use several devices and the logged value is a loss or a result of the network; what
+`compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are equal on all
+ranks.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+https://lightning.ai/docs/pytorch/stable/visualize/logging_advanced.html
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import loaders, watched_metrics
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
@@ -54,7 +65,8 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Steps of a scheduler by data of this rank."""
+    """Steps of a scheduler by data of this rank, and what Lightning chooses by it."""
+    yield from _watched(facts)
     if not _all_split(facts):
         return
     for call in facts.methods("step"):
@@ -68,6 +80,21 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif any(_own(guard.value) for guard in call.context.guards):
             message = "each rank changes the learning rate by a metric of its own data"
             yield facts.finding(RULE, facts.place(call), message)
+
+
+def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """What follows a metric that each rank logs for itself."""
+    found = list(watched_metrics.watches(facts))
+    if not found or not watched_metrics.is_split(facts):
+        return
+    for watch in found:
+        logged = watched_metrics.logged_alone(facts, watch.metric)
+        if logged is not None:
+            message = (
+                f"{watch.by} follows `{watch.metric}`, which each rank logs for its own share of the validation data: "
+                "log it with sync_dist=True"
+            )
+            yield facts.finding(RULE, watch.site, message, related=((logged, "logged here"),))
 
 
 def _scheduler(call: CallEvent) -> str:
