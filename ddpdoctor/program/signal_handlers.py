@@ -60,6 +60,22 @@ def of_module(module: Module) -> Flags:
     return known
 
 
+def handlers_of(module: Module) -> list[FunctionNode | ast.Lambda]:
+    """The functions of this file that run when a signal arrives, without those that they call."""
+    if not {"add_signal_handler", "signal"} & module.words:
+        return []
+    installed = [call.args[1] for call in module.of(ast.Call) if _installs(module, call)]
+    functions = list(_functions(module.tree, "", ())) if installed else []
+    found: list[FunctionNode | ast.Lambda] = []
+    for given in installed:
+        if isinstance(given, ast.Lambda):
+            found.append(given)
+            continue
+        name, owner = _called(given, _class_around(functions, given))
+        found += [node for node, of, _ in functions if node.name == name and owner in ("", of) and node not in found]
+    return found
+
+
 def path_of(node: ast.expr, me: str = "", owner: str = "") -> FlagPath:
     """`state["stop"]` and `state.stop` as their parts; empty for an expression without such a path. `me` is read as
     `owner`.

@@ -145,7 +145,7 @@ def annotated(imports: dict[str, str], annotation: ast.expr | None) -> str:
     if not parts or parts[0] not in imports:
         return ""
     path = kind(canonical(".".join([imports[parts[0]], *parts[1:]])))
-    return path if path in METHODS else ""
+    return path if path in METHODS or path in RANKED else ""
 
 
 def parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:

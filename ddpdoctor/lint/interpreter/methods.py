@@ -181,8 +181,12 @@ def _environment(call: MethodCall, made: Made) -> Value | None:
     return variable(call.args) if made.path == "os.environ" else None
 
 
+#: methods of the parsers of transformers and trl, which give an object of each class that they were made with
+_INTO_CLASSES = frozenset({"parse_args_into_dataclasses", "parse_args_and_config"})
+
+
 def _options(call: MethodCall, made: Made) -> Value | None:
-    if call.name == "parse_args_into_dataclasses":
+    if call.name in _INTO_CLASSES:
         return framework_objects.parsed(made.args[0], call.site) if made.args else None
     return _parsed(call) if made.path.endswith("ArgumentParser") else None
 
@@ -218,7 +222,9 @@ def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
 
 
 def _prepared(call: MethodCall, made: Made) -> Value | None:
-    """What a framework returns prepared."""
+    """What a framework returns prepared; and the rest of a prepared loader, which is one."""
+    if frameworks.kind(made.path) == frameworks.ACCELERATOR and call.name == "skip_first_batches" and call.args:
+        return call.args[0]
     if (frameworks.kind(made.path), call.name) not in frameworks.PREPARING:
         return None
     prepared = tuple(a.tagged(Tag.PREPARED) for a in call.args)
@@ -274,9 +280,9 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
 RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Collection[str]], ...] = (
     (_framework, {"log", "log_dict", *(name for methods in frameworks.METHODS.values() for name in methods)}),
     (_environment, ("get",)),
-    (_options, {"parse_args_into_dataclasses", *vocabulary.PARSING}),
+    (_options, {*_INTO_CLASSES, *vocabulary.PARSING}),
     (_wrapped_forward, ("__call__",)),
-    (_prepared, {name for _, name in frameworks.PREPARING}),
+    (_prepared, {"skip_first_batches", *(name for _, name in frameworks.PREPARING)}),
     (_starts, ("run",)),
     (_metric, ("compute",)),
     (_moved_object, _MOVING),

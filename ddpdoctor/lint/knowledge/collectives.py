@@ -74,6 +74,7 @@ SAVING = frozenset({
     "state_dict (FSDP)", "optim_state_dict (FSDP)", "save_checkpoint (DeepSpeed)", "save_16bit_model (DeepSpeed)",
     "save_checkpoint (Lightning)", "save (Fabric)", "full_tensor", "checkpoint.save", "checkpoint.async_save",
     "checkpoint.save_state_dict", "summon_full_params (FSDP)", "consolidate_state_dict", "get_model_state_dict",
+    "_zero3_consolidated_16bit_state_dict",
     "get_optimizer_state_dict", "get_state_dict",
 })  # fmt: skip
 #: method names that mean one operation on any object, because no other library uses them
@@ -81,6 +82,8 @@ DUCK_METHODS: dict[str, Collective] = {
     "wait_for_everyone": Collective("wait_for_everyone"),
     "full_tensor": Collective("full_tensor"),
     "consolidate_state_dict": Collective("consolidate_state_dict"),
+    # of DeepSpeed's engine: gathers every parameter, and keeps the result on rank 0
+    "_zero3_consolidated_16bit_state_dict": Collective("_zero3_consolidated_16bit_state_dict"),
     "main_process_first": Collective("main_process_first"),
     "local_main_process_first": Collective("main_process_first"),
 }

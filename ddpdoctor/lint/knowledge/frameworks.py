@@ -224,6 +224,9 @@ def kind(path: str) -> str:
     """The class in these tables that an external class is or inherits from."""
     if path.startswith("trl.") and path.endswith("Trainer"):
         return TRAINER
+    # of its trainers; that of the model holds options only
+    if path.startswith("trl.") and path.endswith("Config") and not path.endswith("ModelConfig"):
+        return ARGUMENTS
     return _KINDS.get(path, path)
 
 

@@ -1,10 +1,14 @@
 """Collective under a condition on a rank's own data
 
 ## What it does
-Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock.
+Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock. A
+collective in a function that `signal.signal` registers is a warning.
 
 ## Why it hangs
-If the condition holds on one rank and not on another, the first waits for the second.
+If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
+its rank is when the signal arrives: the ranks stand in different places of the program, and what the handler enters
+meets another collective of the others, or none. Set a flag in the handler, and let all ranks decide by it between two
+steps.
 
 ## Example
 ```python
@@ -44,8 +48,10 @@ from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.barrier_pairs import is_paired
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.ranks.divergence import place, proof
+from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.signal_handlers import handlers_of
 from ddpdoctor.program.text import shown
 
 RULE = LintRule(
@@ -58,7 +64,8 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences at a rank-local condition that are not early exits."""
+    """Divergences at a rank-local condition that are not early exits; and what signal handlers run."""
+    yield from _from_signals(facts)
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
@@ -72,3 +79,25 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.op.site, f"{item.op.op} runs here"),
         )
         yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)
+
+
+def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """The first collective that each signal handler of the file enters."""
+    if facts.alone:
+        return
+    for handler in handlers_of(facts.module):
+        end = handler.end_lineno or handler.lineno
+        met = (item for item in facts.reached if item.op.op != "init_process_group")
+        # the handler itself is at the beginning of the way: nothing but the signal calls it
+        entered = next((item for item in met if _begins(item, facts.module.path, handler.lineno, end)), None)
+        if entered is None:
+            continue
+        message = (
+            f"each rank runs this when its signal arrives, wherever it is then: {entered.op.op} waits for the others, "
+            "which may stand in another collective"
+        )
+        yield facts.finding(RULE, entered.way[0], message, severity=Severity.WARNING)
+
+
+def _begins(item: Reached, file: str, first: int, last: int) -> bool:
+    return item.way[0].file == file and first <= item.way[0].line <= last

@@ -1,9 +1,9 @@
 """A loop that sleeps until a file exists, instead of a barrier
 
 ## What it does
-Finds loops that sleep while a file does not exist, in programs that have a process group. The finding is a hint. It is
-an error if the rank that writes the file does so only after a collective in which it waits for the ranks that wait
-here.
+Finds loops that sleep while a file does not exist, in programs that have a process group, and those that only some
+ranks run. The finding is a hint. It is an error if the rank that writes the file does so only after a collective in
+which it waits for the ranks that wait here.
 
 ## Why it harms
 The file exists before it is complete, so the reader may find half of it. A file left over from the previous run lets a
@@ -61,11 +61,9 @@ _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "syn
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`while not exists(path): sleep()` in a file that takes part in a process group."""
-    if not facts.distributed:
-        return
+    """`while not exists(path): sleep()` in a file that takes part in a process group, or on some ranks only."""
     for node in facts.module.of(ast.While):
-        if not _polls(node):
+        if not _polls(node) or not (facts.distributed or _on_some_ranks(facts, node)):
             continue
         reason = _stuck(facts, node)
         if reason is not None:
@@ -81,6 +79,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "the rank that writes it"
             )
             yield facts.finding(RULE, node.test, message, severity=Severity.HINT)
+
+
+def _on_some_ranks(facts: ModuleFacts, loop: ast.While) -> bool:
+    """Whether it is the branch of some ranks, in a helper whose callers make the group."""
+    end = loop.end_lineno or loop.lineno
+    inside = (call for call in facts.named("time.sleep") if call.site.file == facts.module.path)
+    return any(call.context.some_ranks_only and loop.lineno <= call.site.line <= end for call in inside)
 
 
 def _stuck(facts: ModuleFacts, loop: ast.While) -> StuckPoll | None:

@@ -5,10 +5,14 @@ Finds `break`, `continue` and `return` in a loop with collectives (a DDP backwar
 data of one rank: its batch, its loss, its clock, an object that was given these (an early stopper), or a flag set by a
 signal; and the flags by which Lightning and the Trainer of Hugging Face end their loops (`trainer.should_stop`,
 `control.should_training_stop`), set on such a condition or on some ranks only. A `for` over something that one rank has
-more of (rows selected by a mask, entries that only some batches have) is reported as well.
+more of (rows selected by a mask, entries that only some batches have) is reported as well. In `with Join([...])` and
+`with model.join()`, which are for ranks with different numbers of batches, a collective other than those of the models
+and optimizers that join is a warning.
 
 ## Why it hangs
 On another rank the data leads to another decision: that rank starts another iteration and waits in the next collective.
+Of a rank that has run out of batches, `Join` answers the collectives of what joins, and only once it has left the
+block. It answers no other, and a barrier at the end of the block keeps the rank from leaving it.
 
 ## Example
 ```python
@@ -36,7 +40,8 @@ No automatic fix: the author must choose the decision that all ranks take togeth
 ## When it is wrong
 Only data that provably differs counts. A flag that went through a collective is the same everywhere and is not
 reported; nor is one computed by a function that could not be seen, nor the loss of an evaluation that every rank
-repeats over all of the data in the same order.
+repeats over all of the data in the same order. Blocks of `Join` with `enable` or `throw_on_early_termination` are not
+reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -44,16 +49,20 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import QUIT
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.ranks.divergence import left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import shown
 
 RULE = LintRule(
@@ -81,9 +90,54 @@ def _stopped(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield facts.finding(RULE, stop.site, said, related=related, context=stop.context)
 
 
+#: the context managers by which a rank that has run out of batches answers the others
+_JOINS = frozenset({"Join", "join"})
+#: options by which no rank joins, or all stop as soon as one has no more
+_TOGETHER = frozenset({"enable", "throw_on_early_termination"})
+_C10D = "torch.distributed."
+
+
+def _joining(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives in a block in which ranks may run out of batches, other than those of what joins."""
+    blocks = [block for block in map(_joined_by, facts.module.of(ast.With)) if block is not None]
+    if not blocks or facts.alone:
+        return
+    for call in facts.calls:
+        spec = collectives.COLLECTIVES.get(call.path) if call.path.startswith(_C10D) else None
+        if spec is None or spec.pairwise or spec.op in ("init_process_group", "new_group"):
+            continue
+        if _JOINS.isdisjoint(call.context.withs) or call.context.some_ranks_only:
+            continue
+        place = _place_in(facts, call, blocks)
+        if place is not None:
+            message = (
+                f"a rank that has no more batches waits in {spec.op} or leaves this block without it, and Join answers "
+                "for it only the collectives of what joins: run it behind the block"
+            )
+            yield facts.finding(RULE, place, message, severity=Severity.WARNING)
+
+
+def _joined_by(block: ast.With) -> ast.With | None:
+    """The block, if it is one of `Join` in which ranks may run out of batches."""
+    made = [item.context_expr for item in block.items if isinstance(item.context_expr, ast.Call)]
+    joins = [call for call in made if last_name(call.func) in _JOINS]
+    return block if joins and not any(k.arg in _TOGETHER for call in joins for k in call.keywords) else None
+
+
+def _place_in(facts: ModuleFacts, call: CallEvent, blocks: list[ast.With]) -> SourceSite | None:
+    """Where a block leads to a call, None if none does."""
+    for site in (*call.context.chain, call.site):
+        if site.file == facts.module.path and any(
+            block.body[0].lineno <= site.line <= (block.body[-1].end_lineno or 0) for block in blocks
+        ):
+            return site
+    return None
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences through a loop's exit on rank-local data, the loop of a framework included."""
     yield from _stopped(facts)
+    yield from _joining(facts)
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue

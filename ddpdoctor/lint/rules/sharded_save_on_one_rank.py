@@ -2,8 +2,9 @@
 
 ## What it does
 Finds checkpoints of a sharded model that only some ranks write: `state_dict()` of an FSDP model, `full_tensor()`,
-`torch.distributed.checkpoint`, `save_checkpoint` of DeepSpeed and Lightning, `save_state` of Accelerate, under `rank ==
-0`.
+`torch.distributed.checkpoint`, `save_checkpoint` and `_zero3_consolidated_16bit_state_dict` of DeepSpeed,
+`save_checkpoint` of Lightning, `save_state` of Accelerate, under `rank == 0`. And `state_dict()` of a
+`ZeroRedundancyOptimizer`, in a program that never calls its `consolidate_state_dict()`: it raises an error.
 
 ## Why it hangs
 The parameters are distributed over all ranks. Saving gathers them, or waits until every rank has written its part; the
@@ -73,6 +74,8 @@ _STATES = tuple(
     for name in ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict")
 )
 
+_ZERO = "torch.distributed.optim.ZeroRedundancyOptimizer"
+
 #: all ranks have to reach it under every strategy: it ends in a barrier (lightning 2.6, Trainer.save_checkpoint)
 _LIGHTNING = "save_checkpoint (Lightning)"
 
@@ -81,6 +84,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
     yield from _divergent(facts)
     yield from _partial(facts)
+    yield from _unconsolidated(facts)
     # without full_state_dict, and without FSDP, each rank takes what it has
     if facts.suggests(heuristics.GATHERS_FULL_STATE) and facts.suggests(heuristics.SHARDS):
         yield from _gathering(facts)
@@ -120,6 +124,17 @@ def _partial(facts: ModuleFacts) -> Iterator[Finding | None]:
         if shards and _on_some(facts, call):
             message = "this writes the shards of these ranks alone: gather the full state on all ranks first"
             yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _unconsolidated(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """States of an optimizer that is sharded, which no rank has gathered."""
+    if facts.mentions("consolidate_state_dict"):
+        return
+    for call in facts.methods("state_dict"):
+        obj = call.receiver.object if call.receiver is not None else None
+        if isinstance(obj, Made) and obj.path == _ZERO:
+            message = "no rank has gathered this state, so it raises: call consolidate_state_dict on all ranks first"
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
 
 
 def _gathering(facts: ModuleFacts) -> Iterator[Finding | None]:

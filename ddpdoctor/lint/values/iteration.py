@@ -121,9 +121,14 @@ _OF_CALLS: dict[str, Callable[[Value, Made], Iterated]] = {
 }
 
 
+#: how the paths of methods' results and of what is known of Python begin: those were no loaders
+_SEEN = ("?", "builtins.")
+
+
 def _share_of(over: Value) -> Value | None:
     """A batch from an object that a framework prepared: the framework gives each rank a share."""
-    if over.object is not None or over.known or not over.tags & Tag.PREPARED:
+    made_unseen = isinstance(over.object, Made) and not over.object.path.startswith(_SEEN)
+    if (over.object is not None and not made_unseen) or over.known or not over.tags & Tag.PREPARED:
         return None
     return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
 
