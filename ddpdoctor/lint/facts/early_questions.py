@@ -1,0 +1,73 @@
+"""Questions for the rank that come before the process group is made: every process is told that it is the first.
+
+`is_main_process()` of most projects copes without a group, so that a program can run as one process, and is true then.
+What it guards before `init_process_group` all ranks do.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts import attendance
+from ddpdoctor.lint.facts.exclusion import contradict
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent, Guard
+from ddpdoctor.lint.knowledge import heuristics, launchers, vocabulary
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
+
+_ASKS = "torch.distributed.is_initialized"
+
+
+class Early(NamedTuple):
+    """A condition that holds on all ranks, because nothing tells them apart yet."""
+
+    guard: Guard
+    #: where the group is made
+    made: SourceSite
+
+
+def asked_too_early(facts: ModuleFacts, call: CallEvent) -> Early | None:
+    """The condition that is to choose the first rank for a call, if the group is made only after it is asked."""
+    context = call.context
+    chosen = [guard for guard in context.guards if len(guard.truth) > 1]
+    if context.mask != 1 or len(chosen) != 1 or not chosen[0].value.tags & Tag.RANK or context.handler == "except":
+        return None
+    if not all(guard is chosen[0] or attendance.is_harmless(facts, guard) for guard in context.guards):
+        return None
+    asked = [c for c in facts.named(_ASKS) if c.index < call.index and _for(c, call, chosen[0])]
+    mine = [c for c in facts.named(*vocabulary.GROUP_CALLS) if c.context.calls[:1] == context.calls[:1]]
+    if not asked or any(_reads_launcher(facts, c) for c in asked) or any(c.index < call.index for c in mine):
+        return None
+    before = (c for c in facts.calls if c.index < asked[0].index and c.context.calls[:1] == context.calls[:1])
+    if any(map(_may_make_group, before)):
+        return None
+    later = [c for c in mine if not c.context.some_ranks_only and not contradict((*c.context.guards, *context.guards))]
+    return Early(chosen[0], later[0].site) if later else None
+
+
+def _for(asked: CallEvent, call: CallEvent, guard: Guard) -> bool:
+    """Whether the group was asked for in a function that the condition around the call has called."""
+    way = asked.context.chain
+    there = next((site for site in way if site.file == guard.site.file and site.line == guard.site.line), None)
+    return there is not None and asked.context.calls[:1] == call.context.calls[:1]
+
+
+def _may_make_group(call: CallEvent) -> bool:
+    """Whether a function that cannot be seen may have made the group before."""
+    return heuristics.MAY_WAIT.found_in(call.method or call.path.rpartition(".")[2])
+
+
+def _reads_launcher(facts: ModuleFacts, asked: CallEvent) -> bool:
+    """Whether a function on the way asks the launcher where there is no group."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    infos = (i for m in modules for i in (*m.functions, *(f for c in m.classes for f in c.methods.values())))
+    nodes = (i.node for i in infos if i.qualname in asked.context.calls[-_DEEPEST:])
+    constants = (n.value for node in nodes for n in walk(node) if isinstance(n, ast.Constant))
+    return any(value.__class__ is str and value in launchers.VARIABLES for value in constants)
+
+
+#: functions between the condition and the question for the group
+_DEEPEST = 3
