@@ -17,7 +17,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
-from ddpdoctor.lint.values.tags import ANY_RANK, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -57,7 +57,7 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         # an outer one may ask for another path, and give up
         asked = next((g for g in reversed(call.context.guards) if asks(g)), None)
         path, node = paths.path_of(call)
-        found = contest is Contest.REMOVES and paths.listed(call, node)
+        found = contest is Contest.REMOVES and _listed_alike(facts, call, paths.listings(call, node))
         if asked is None and not found and contest not in _UNASKED:
             continue
         if path is not None and not paths.one_path(facts, call, path, node, found=found):
@@ -65,6 +65,14 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
+
+
+def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call]) -> bool:
+    """Whether all ranks have listed the same folders: what they found there does not say of which rank it is."""
+    wanted = {id(node) for node in listings}
+    same = [c for c in facts.calls if id(c.node) in wanted and c.context.calls[:1] == call.context.calls[:1]]
+    given = [value for c in same for value in (c.receiver, *c.args) if value is not None]
+    return bool(same) and not any(v.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or len(v.atoms) > 1 for v in given)
 
 
 def data_sets(facts: ModuleFacts) -> Iterator[Contended]:

@@ -43,7 +43,7 @@ def argument_of(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
 def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None, *, found: bool = False) -> bool:
     """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment.
 
-    `found`: it was found on the disk, where all ranks see the same.
+    `found`: it was found in a folder that all ranks have listed.
     """
     if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
         return False
@@ -53,7 +53,7 @@ def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | 
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
     if node is None:
         return False
-    text = " ".join(map(text_of, _origins(call, node))) if found else spelled_out(call, node)
+    text = " ".join(spelled_out(call, part) for part in (_origins(call, node) if found else [node]))
     called = set(_called(text)) - vocabulary.PATH_FUNCTIONS - (vocabulary.FINDING if found else frozenset())
     if heuristics.OWN_PATH.found_in(text) or not all(_makes_path(call.context.module, name) for name in called):
         return False
@@ -100,19 +100,19 @@ def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[
 
 def _spelled(module: Module, function: ast.AST | None, node: ast.expr, depth: int) -> list[str]:
     parts = [text_of(node)]
-    kept = _kept_in(node)
-    for name in _variables(node) if depth else ():
+    counting = _counting(module, node)
+    for name in _variables(node) - counting if depth else ():
         for value in _values(module, function, name):
-            # of an entry it does not matter what made the empty container: `counts = Counts()`, `counts["steps"]`
-            if name not in kept or not isinstance(value, ast.Call) or value.args or value.keywords:
-                parts += _spelled(module, function, value, depth - 1)
+            parts += _spelled(module, function, value, depth - 1)
     return parts
 
 
-def _kept_in(node: ast.expr) -> set[str]:
-    """The variables in an expression of which only an entry is used."""
-    entries = (n for n in walk(node) if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant))
-    return {entry.value.id for entry in entries if isinstance(entry.value, ast.Name)}
+def _counting(module: Module, node: ast.expr) -> set[str]:
+    """The variables in an expression of which only a counter is used, whatever made the object that keeps it:
+    `counts["steps"]`, where there is a `counts["steps"] += 1`."""
+    entries = [n for n in walk(node) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+    counted = {text_of(n.target) for n in module.of(ast.AugAssign)} if entries else set[str]()
+    return {entry.value.id for entry in entries if isinstance(entry.value, ast.Name) and text_of(entry) in counted}
 
 
 def _variables(node: ast.expr) -> set[str]:
@@ -186,10 +186,10 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
     return any(isinstance(n, ast.Call) and last_name(n.func) in _LISTING for count in counts for n in walk(count))
 
 
-def listed(call: CallEvent, node: ast.expr | None) -> bool:
-    """Whether the path was found in a folder that the program has listed: `for old in glob(pattern): remove(old)`."""
+def listings(call: CallEvent, node: ast.expr | None) -> list[ast.Call]:
+    """What lists the folders in which the path was found: `for old in glob(pattern): os.remove(old)`."""
     parts = _origins(call, node) if node is not None else []
-    return any(isinstance(n, ast.Call) and last_name(n.func) in _LISTING for part in parts for n in walk(part))
+    return [n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in _LISTING]
 
 
 def _origins(call: CallEvent, node: ast.expr) -> list[ast.expr]:

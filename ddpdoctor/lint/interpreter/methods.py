@@ -145,7 +145,8 @@ def _joined(call: MethodCall) -> Value | None:
         return None
     tags = union(part.tags for part in parts.items) & (DATA | ANY_RANK | MADE_UP)
     alike = all(part.taint <= Taint.GIVEN for part in parts.items)
-    return unknown("join", call.site, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=tags)
+    key = (call.receiver.atoms, *(part.atoms for part in parts.items))
+    return unknown("join", *key, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=tags)
 
 
 def _computed(call: MethodCall) -> Value | None:
