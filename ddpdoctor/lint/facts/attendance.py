@@ -199,17 +199,19 @@ def _asks_for_one_process(text: str, *, side: bool) -> bool:
     return side and any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
 
 
-@lru_cache(maxsize=256)
 def _on_kind_of_job(text: str, *, side: bool) -> bool:
     """Whether the condition is on how a framework runs the job, the same in all of its processes, and leaves several:
     `accelerator.distributed_type == DistributedType.DEEPSPEED`, `cfg.deepspeed`."""
-    if (
-        side
-        and text.rpartition(".")[2] in heuristics.RUNS_SEVERAL.words
-        and all(map(str.isidentifier, text.split(".")))
-    ):
-        return True
-    test = expression_of(text) if frameworks.KIND_OF_JOB in text else None
+    names = text.split(".")
+    if side and names[-1] in heuristics.RUNS_SEVERAL.words:
+        return all(map(str.isidentifier, names))
+    return frameworks.KIND_OF_JOB in text and _leaves_several(text, side=side)
+
+
+@lru_cache(maxsize=256)
+def _leaves_several(text: str, *, side: bool) -> bool:
+    """Whether it compares the kind of the job with one, and has this outcome for jobs of several processes."""
+    test = expression_of(text)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or last_name(test.left) != frameworks.KIND_OF_JOB:
         return False
     alone = last_name(test.comparators[0]) == frameworks.ONE_PROCESS

@@ -39,7 +39,7 @@ def asked_too_early(facts: ModuleFacts, call: CallEvent) -> Early | None:
         return None
     asked = [c for c in facts.named(_ASKS) if c.index < call.index and _for(c, call, chosen[0])]
     mine = [c for c in facts.named(*vocabulary.GROUP_CALLS) if c.context.calls[:1] == context.calls[:1]]
-    if not asked or any(_reads_launcher(facts, c) for c in asked) or any(c.index < call.index for c in mine):
+    if not asked or any(_reads_launcher(facts, c, call) for c in asked) or any(c.index < call.index for c in mine):
         return None
     before = (c for c in facts.calls if c.index < asked[0].index and c.context.calls[:1] == context.calls[:1])
     if any(map(_may_make_group, before)):
@@ -60,14 +60,11 @@ def _may_make_group(call: CallEvent) -> bool:
     return heuristics.MAY_WAIT.found_in(call.method or call.path.rpartition(".")[2])
 
 
-def _reads_launcher(facts: ModuleFacts, asked: CallEvent) -> bool:
-    """Whether a function on the way asks the launcher where there is no group."""
+def _reads_launcher(facts: ModuleFacts, asked: CallEvent, call: CallEvent) -> bool:
+    """Whether a function between the condition and the question for the group asks the launcher if there is none."""
+    between = asked.context.calls[len(call.context.calls) :]
     modules = (facts.module, *facts.analysis.reached.values())
     infos = (i for m in modules for i in (*m.functions, *(f for c in m.classes for f in c.methods.values())))
-    nodes = (i.node for i in infos if i.qualname in asked.context.calls[-_DEEPEST:])
+    nodes = (i.node for i in infos if i.qualname in between)
     constants = (n.value for node in nodes for n in walk(node) if isinstance(n, ast.Constant))
     return any(value.__class__ is str and value in launchers.VARIABLES for value in constants)
-
-
-#: functions between the condition and the question for the group
-_DEEPEST = 3
