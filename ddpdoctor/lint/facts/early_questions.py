@@ -31,21 +31,30 @@ class Early(NamedTuple):
 
 def asked_too_early(facts: ModuleFacts, call: CallEvent) -> Early | None:
     """The condition that is to choose the first rank for a call, if the group is made only after it is asked."""
-    context = call.context
-    chosen = [guard for guard in context.guards if len(guard.truth) > 1]
-    if context.mask != 1 or len(chosen) != 1 or not chosen[0].value.tags & Tag.RANK or context.handler == "except":
+    guard = _chosen(facts, call)
+    mine = [c for c in facts.named(*vocabulary.GROUP_CALLS) if c.context.calls[:1] == call.context.calls[:1]]
+    if guard is None or any(c.index < call.index for c in mine):
         return None
-    if not all(guard is chosen[0] or attendance.is_harmless(facts, guard) for guard in context.guards):
+    asked = [c for c in facts.named(_ASKS) if c.index < call.index and _for(c, call, guard)]
+    if not asked or any(_reads_launcher(facts, c, call) for c in asked):
         return None
-    asked = [c for c in facts.named(_ASKS) if c.index < call.index and _for(c, call, chosen[0])]
-    mine = [c for c in facts.named(*vocabulary.GROUP_CALLS) if c.context.calls[:1] == context.calls[:1]]
-    if not asked or any(_reads_launcher(facts, c, call) for c in asked) or any(c.index < call.index for c in mine):
-        return None
-    before = (c for c in facts.calls if c.index < asked[0].index and c.context.calls[:1] == context.calls[:1])
+    before = (c for c in facts.calls if c.index < asked[0].index and c.context.calls[:1] == call.context.calls[:1])
     if any(map(_may_make_group, before)):
         return None
-    later = [c for c in mine if not c.context.some_ranks_only and not contradict((*c.context.guards, *context.guards))]
-    return Early(chosen[0], later[0].site) if later else None
+    under = call.context.guards
+    later = (c for c in mine if not c.context.some_ranks_only and not contradict((*c.context.guards, *under)))
+    made = next(later, None)
+    return Early(guard, made.site) if made is not None else None
+
+
+def _chosen(facts: ModuleFacts, call: CallEvent) -> Guard | None:
+    """The condition on the rank by which the first rank alone makes the call, where no other may choose one."""
+    chosen = [guard for guard in call.context.guards if len(guard.truth) > 1]
+    if call.context.mask != 1 or len(chosen) != 1 or call.context.handler == "except":
+        return None
+    others = (guard for guard in call.context.guards if guard is not chosen[0])
+    ranked = bool(chosen[0].value.tags & Tag.RANK)
+    return chosen[0] if ranked and all(attendance.is_harmless(facts, guard) for guard in others) else None
 
 
 def _for(asked: CallEvent, call: CallEvent, guard: Guard) -> bool:

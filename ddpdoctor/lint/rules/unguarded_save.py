@@ -110,11 +110,7 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
                 circumstance = None
                 message = "every rank writes its own shards to this one file: those of the others are lost"
             yield call, _told(facts, call, message, circumstance)
-    for call, path, node in written_files.appended(facts):
-        # each rank may be meant to add something, but not where one is chosen
-        early = early_questions.asked_too_early(facts, call)
-        if early is not None and paths.one_path(facts, call, path, node):
-            yield call, _too_early(facts, call, "every rank writes to this file", early, Severity.HINT)
+    yield from _added(facts)
     for call, path, node in written_files.logs(facts):
         if paths.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
@@ -125,6 +121,14 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+
+
+def _added(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
+    """What is added to a file: each rank may be meant to add something, but not where one is chosen."""
+    for call, path, node in written_files.appended(facts):
+        early = early_questions.asked_too_early(facts, call)
+        if early is not None and paths.one_path(facts, call, path, node):
+            yield call, _too_early(facts, call, "every rank writes to this file", early, Severity.HINT)
 
 
 def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None) -> Finding | None:
