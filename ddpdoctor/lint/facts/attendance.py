@@ -36,6 +36,8 @@ class Attendance(Enum):
     SHOWN = "shown"
     #: nothing excludes it: the callers are not visible
     POSSIBLE = "possible"
+    #: the script's trainer works with one process, and with several where several are started
+    STARTED = "started"
     #: nothing in the file has to do with ranks: only its callers in the project can show it
     ELSEWHERE = "elsewhere"
 
@@ -43,6 +45,7 @@ class Attendance(Enum):
 #: what has to hold of the callers, as the beginning of a message
 _CONDITIONS = {
     Attendance.POSSIBLE: "unless all callers leave it to one rank, ",
+    Attendance.STARTED: "if several processes are started, ",
     Attendance.ELSEWHERE: "if its callers run on several ranks, ",
 }
 
@@ -61,7 +64,7 @@ class Attended(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the callers decide."""
-        return self.how in (Attendance.POSSIBLE, Attendance.ELSEWHERE)
+        return self.how in (Attendance.POSSIBLE, Attendance.STARTED, Attendance.ELSEWHERE)
 
     @property
     def condition(self) -> str:
@@ -88,7 +91,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     context = call.context
     if context.some_ranks_only or context.handler == "except" or _left_before(facts, call) or _is_alone(facts, call):
         return None
-    if not all(_harmless(facts, guard) for guard in context.guards):
+    if not all(is_harmless(facts, guard) for guard in context.guards):
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
@@ -129,7 +132,7 @@ def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSi
     chosen = [guard for guard in context.guards if len(guard.truth) > 1]
     if not 1 < len(ranks) < WORLD or not chosen or context.handler == "except":
         return None
-    if not all(guard in chosen or _harmless(facts, guard) for guard in context.guards):
+    if not all(guard in chosen or is_harmless(facts, guard) for guard in context.guards):
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
@@ -139,6 +142,8 @@ def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSi
 def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:
     """Where nothing shows that all ranks reach the call, and nothing that they do not."""
     if call.context.from_script:
+        if launch.has_been_trained(facts, call):
+            return Attended(Attendance.STARTED)
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):
         here = call.site.file == facts.module.path
@@ -164,7 +169,7 @@ def _used_in_turn(module: Module) -> frozenset[str]:
     return frozenset(last_name(node.func) for node in inside if isinstance(node, ast.Call))
 
 
-def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
+def is_harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
     if _asks_for_one_process(guard.text, side=guard.side):
         return False
@@ -172,6 +177,8 @@ def _harmless(facts: ModuleFacts, guard: Guard) -> bool:
     if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
         # a setting that is named after a rank is set by each process for itself
         return not (read and (heuristics.NAMES_RANK.found_in(guard.text) or _on_stored_rank(facts, guard)))
+    if _on_kind_of_job(guard.text, side=guard.side):
+        return True
     if heuristics.CHOOSES_RANK.found_in(guard.text):
         return False
     tree = expression_of(guard.text)
@@ -190,6 +197,27 @@ def _asks_for_one_process(text: str, *, side: bool) -> bool:
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     calls = [part for part in parts if isinstance(part, ast.Call) and len(part.args) > 1]
     return side and any(last_name(c.func) == "isinstance" and last_name(c.args[1]) == "DataParallel" for c in calls)
+
+
+def _on_kind_of_job(text: str, *, side: bool) -> bool:
+    """Whether the condition is on how a framework runs the job, the same in all of its processes, and leaves several:
+    `accelerator.distributed_type == DistributedType.DEEPSPEED`, `cfg.deepspeed`."""
+    names = text.split(".")
+    if side and names[-1] in heuristics.RUNS_SEVERAL.words:
+        return all(map(str.isidentifier, names))
+    return frameworks.KIND_OF_JOB in text and _leaves_several(text, side=side)
+
+
+@lru_cache(maxsize=256)
+def _leaves_several(text: str, *, side: bool) -> bool:
+    """Whether it compares the kind of the job with one, and has this outcome for jobs of several processes."""
+    test = expression_of(text)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or last_name(test.left) != frameworks.KIND_OF_JOB:
+        return False
+    alone = last_name(test.comparators[0]) == frameworks.ONE_PROCESS
+    if isinstance(test.ops[0], (ast.Eq, ast.Is)):
+        return not (alone and side)
+    return isinstance(test.ops[0], (ast.NotEq, ast.IsNot)) and not (alone and not side)
 
 
 def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:

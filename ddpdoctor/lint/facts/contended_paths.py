@@ -17,7 +17,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, steps
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
-from ddpdoctor.lint.values.tags import ANY_RANK, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -33,6 +33,7 @@ class Contest(Enum):
     MAKES = "create it"
     REMOVES = "remove it"
     MOVES = "move or link to it"
+    COPIES = "copy a folder to it"
 
 
 class Contended(NamedTuple):
@@ -55,14 +56,23 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
             continue
         # an outer one may ask for another path, and give up
         asked = next((g for g in reversed(call.context.guards) if asks(g)), None)
-        if asked is None and contest is not Contest.MOVES:
-            continue
         path, node = paths.path_of(call)
-        if path is not None and not paths.one_path(facts, call, path, node):
+        found = contest is Contest.REMOVES and _listed_alike(facts, call, paths.listings(call, node))
+        if asked is None and not found and contest not in _UNASKED:
+            continue
+        if path is not None and not paths.one_path(facts, call, path, node, found=found):
             continue
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
+
+
+def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call]) -> bool:
+    """Whether all ranks have listed the same folders: what they found there does not say of which rank it is."""
+    wanted = {id(node) for node in listings}
+    same = [c for c in facts.calls if id(c.node) in wanted and c.context.calls[:1] == call.context.calls[:1]]
+    given = [value for c in same for value in (c.receiver, *c.args) if value is not None]
+    return bool(same) and not any(v.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or len(v.atoms) > 1 for v in given)
 
 
 def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
@@ -144,6 +154,8 @@ def made_apart(facts: ModuleFacts, call: CallEvent) -> bool:
     )
 
 
+#: how the names of classes of data sets end
+_DATA_SETS = ("Dataset", "DatasetBase")
 #: what every rank makes for itself
 _MADE_BY_ALL = ("Dataset", "DataModule", "Module")
 #: methods that run wherever there is an object
@@ -198,11 +210,17 @@ def _contest(call: CallEvent) -> Contest | None:
         return None
     if row.use is Use.MAKES_FOLDER:
         return None if _given_true(call, "exist_ok") else Contest.MAKES
+    if call.path == _COPIES:
+        return None if _given_true(call, "dirs_exist_ok") else Contest.COPIES
     if row.use is Use.REMOVES:
         return None if _given_true(call, "missing_ok") or _given_true(call, "ignore_errors") else Contest.REMOVES
     return Contest.MOVES if row.use is Use.MOVES and call.path not in _REPEATABLE else None
 
 
+#: fail if the path is there, whether or not the program has looked for it
+_UNASKED = frozenset({Contest.MOVES, Contest.COPIES})
+#: copies a folder to a path where there must be none
+_COPIES = "shutil.copytree"
 #: moves that succeed again, because they replace what is there: the second rank finds no source, which is seldom meant
 _REPEATABLE = frozenset({"shutil.move"})
 
@@ -225,7 +243,7 @@ def builds(call: CallEvent) -> bool:
     """Whether a data set writes what it has found missing, to read it the next time."""
     function = call.context.function
     owner = function.owner if function is not None else None
-    if owner is None or not any(last_name(base).endswith("Dataset") for base in owner.node.bases):
+    if owner is None or not any(last_name(base).endswith(_DATA_SETS) for base in owner.node.bases):
         return False
     return _fills(call) and any(asks(guard) and _missing(guard) for guard in call.context.guards)
 

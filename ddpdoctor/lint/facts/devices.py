@@ -29,6 +29,12 @@ OBJECTS = tuple(
 BARRIER_TOUCHES_CURRENT = (2, 8)
 
 
+def of_one_gpu(wrap: CallEvent) -> bool:
+    """Whether a wrapper is told the one GPU on which its network is: `DDP(net, device_ids=[rank])`."""
+    ids = wrap.argument(1, "device_ids")
+    return ids is not None and not (ids.known and ids.constant is None)
+
+
 def strings(module: Module, node: ast.expr | None, depth: int = 0) -> set[str]:
     """Strings that an expression can be, through conditional expressions and names assigned in the file."""
     if isinstance(node, ast.Constant):

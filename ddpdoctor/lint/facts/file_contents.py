@@ -16,6 +16,10 @@ from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
+#: methods that put what the object holds into a file
+_OWN = frozenset({"save_pretrained", "dump"})
+#: writes settings
+_SAVED = "omegaconf.OmegaConf.save"
 _COPIES = frozenset({"shutil.copy", "shutil.copy2", "shutil.copyfile"})
 #: functions that put their first argument into the file that is their second
 _DUMPS = frozenset({"dump", "safe_dump", "dump_all"})
@@ -33,8 +37,10 @@ _DEEPEST = 3
 def of_settings(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether all that the call writes, or that is written to what an `open` gives, is made of the program's settings,
     or copied from its files."""
-    if call.method == "save_pretrained" and isinstance(call.node.func, ast.Attribute):
+    if call.method in _OWN and isinstance(call.node.func, ast.Attribute):
         return heuristics.SETTINGS.found_in(last_name(call.node.func.value))
+    if call.path == _SAVED:
+        return True
     if call.path in _COPIES and call.node.args:
         return heuristics.PROGRAM_FILES.found_in(paths.spelled_out(call, call.node.args[0]))
     written = [content for node in _uses(call) for content in _contents(node)]

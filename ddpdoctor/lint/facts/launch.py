@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -151,7 +152,7 @@ def is_one_on_each_node(facts: ModuleFacts) -> bool:
 
 
 #: calls after which there are several processes
-_STARTS = (*vocabulary.GROUP_CALLS, *DDP_PATHS, "horovod.torch.init")
+_STARTS = (*vocabulary.GROUP_CALLS, *vocabulary.GROUP_HELPERS, *DDP_PATHS)
 
 
 def several(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -229,6 +230,18 @@ def trains_on_several(facts: ModuleFacts) -> bool:
 def _uses_trainer(facts: ModuleFacts) -> bool:
     made = {call.path for call in facts.calls} | {aliases.canonical(path) for path in facts.module.imports.values()}
     return any(map(_is_trainer, made))
+
+
+def has_been_trained(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a trainer of transformers, which makes the group where several processes were started, has trained before
+    the call, in the same run."""
+    return any(
+        other.index < call.index
+        and other.context.calls[:1] == call.context.calls[:1]
+        and isinstance(made := other.receiver.object if other.receiver is not None else None, Made)
+        and frameworks.kind(made.path) == frameworks.TRAINER
+        for other in facts.methods("train")
+    )
 
 
 def _has_trained(facts: ModuleFacts) -> bool:

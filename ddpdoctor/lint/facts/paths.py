@@ -40,8 +40,11 @@ def argument_of(node: ast.Call, position: int, keyword: str) -> ast.expr | None:
     return next((k.value for k in node.keywords if k.arg == keyword), None)
 
 
-def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None) -> bool:
-    """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment."""
+def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None, *, found: bool = False) -> bool:
+    """Whether the path is equal on every rank and node: nothing that it is made of names a process or a moment.
+
+    `found`: it was found in a folder that all ranks have listed.
+    """
     if len(path.atoms) > 1 or path.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or path.taint > path.taint.FILES:
         return False
     if path.object is not None and getattr(path.object, "path", "").startswith(("io.", "tempfile.")):
@@ -50,8 +53,8 @@ def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | 
         return isinstance(path.constant, str) and not heuristics.OWN_PATH.found_in(path.constant)
     if node is None:
         return False
-    text = spelled_out(call, node)
-    called = set(_called(text)) - vocabulary.PATH_FUNCTIONS
+    text = " ".join(spelled_out(call, part) for part in (_origins(call, node) if found else [node]))
+    called = set(_called(text)) - vocabulary.PATH_FUNCTIONS - (vocabulary.FINDING if found else frozenset())
     if heuristics.OWN_PATH.found_in(text) or not all(_makes_path(call.context.module, name) for name in called):
         return False
     return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
@@ -97,10 +100,19 @@ def expressions(call: CallEvent, node: ast.expr, depth: int = _DEEPEST) -> list[
 
 def _spelled(module: Module, function: ast.AST | None, node: ast.expr, depth: int) -> list[str]:
     parts = [text_of(node)]
-    for name in _variables(node) if depth else ():
+    counting = _counting(module, node)
+    for name in _variables(node) - counting if depth else ():
         for value in _values(module, function, name):
             parts += _spelled(module, function, value, depth - 1)
     return parts
+
+
+def _counting(module: Module, node: ast.expr) -> set[str]:
+    """The variables in an expression of which only a counter is used, whatever made the object that keeps it:
+    `counts["steps"]`, where there is a `counts["steps"] += 1`."""
+    entries = [n for n in walk(node) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+    counted = {text_of(n.target) for n in module.of(ast.AugAssign)} if entries else set[str]()
+    return {entry.value.id for entry in entries if isinstance(entry.value, ast.Name) and text_of(entry) in counted}
 
 
 def _variables(node: ast.expr) -> set[str]:
@@ -172,6 +184,25 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
         n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in ("len", "max")
     )
     return any(isinstance(n, ast.Call) and last_name(n.func) in _LISTING for count in counts for n in walk(count))
+
+
+def listings(call: CallEvent, node: ast.expr | None) -> list[ast.Call]:
+    """What lists the folders in which the path was found: `for old in glob(pattern): os.remove(old)`."""
+    parts = _origins(call, node) if node is not None else []
+    return [n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in _LISTING]
+
+
+def _origins(call: CallEvent, node: ast.expr) -> list[ast.expr]:
+    """The expression, and all that its variables are assigned, or that a loop around the call takes them from."""
+    module, function = call.context.module, _function(call)
+    loops = [loop.node for loop in call.context.loops if isinstance(loop.node, ast.For)]
+    found, seen = [node], set[str]()
+    for part in found:
+        for name in {n.id for n in walk(part) if isinstance(n, ast.Name)} - seen:
+            seen.add(name)
+            found += _values(module, function, name)
+            found += (loop.iter for loop in loops if name in _names(text_of(loop.target)))
+    return found
 
 
 def _called(text: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.text import text_of
 
 #: what writes curves to a folder
@@ -34,15 +35,49 @@ def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
         writes = mode is not None and str(mode.constant).startswith(("w", "x"))
         if path is not None and writes and _near(facts, call):
             found.append((call, path, paths.argument_of(call.node, 0, "file")))
+    return [*found, *_by_methods(facts)]
+
+
+def _by_methods(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
+    """The same of methods by which objects write themselves."""
+    found: list[tuple[CallEvent, Value, ast.expr | None]] = []
     for call in facts.methods("save"):
         path = call.argument(0, "f")
         if path is not None and _scripted(call.receiver):
             found.append((call, path, paths.argument_of(call.node, 0, "f")))
+    for call in facts.methods("dump"):
+        # `cfg.dump(path)`; a module of the kind of `json` puts an object into an open file
+        if len(call.args) == 1 and _of_settings(call) and _near(facts, call):
+            found.append((call, call.args[0], paths.argument_of(call.node, 0, "")))
     for call in facts.methods("save_pretrained"):
         path = call.argument(0, "save_directory")
         if path is not None and call.keyword("is_main_process") is None:
             found.append((call, path, paths.argument_of(call.node, 0, "save_directory")))
     return found
+
+
+def appended(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
+    """(call, path, the path's expression) of every call that opens a file to write at its end."""
+    found = [
+        (call, path, paths.argument_of(call.node, 0, "file"))
+        for call in facts.named(filesystem.OPEN)
+        if (path := call.argument(0, "file")) is not None and _at_end(call.argument(1, "mode"))
+    ]
+    found += [
+        (call, call.receiver, call.node.func.value)
+        for call in facts.methods("open")
+        if call.receiver is not None and isinstance(call.node.func, ast.Attribute) and _at_end(call.argument(0, "mode"))
+    ]
+    return [item for item in found if _near(facts, item[0])]
+
+
+def _at_end(mode: Value | None) -> bool:
+    return mode is not None and str(mode.constant).startswith("a")
+
+
+def _of_settings(call: CallEvent) -> bool:
+    """Whether it is a method of the program's settings, by their name."""
+    return isinstance(call.node.func, ast.Attribute) and heuristics.SETTINGS.found_in(last_name(call.node.func.value))
 
 
 def _near(facts: ModuleFacts, call: CallEvent) -> bool:

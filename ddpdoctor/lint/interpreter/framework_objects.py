@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge.aliases import canonical
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.knowledge.frameworks import (
+    ARGUMENTS,
     BATCHES,
     FABRIC,
     FIRST_RANK_METHODS,
@@ -22,7 +23,7 @@ from ddpdoctor.lint.knowledge.frameworks import (
     RANKS,
     kind,
 )
-from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Namespace
+from ddpdoctor.lint.values.abstract_objects import Class, External, Instance, Items, Made, Namespace
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     FIRST_RANK,
@@ -35,6 +36,7 @@ from ddpdoctor.lint.values.values import (
     Value,
     of_object,
     per_rank,
+    symbol,
     unknown,
 )
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
@@ -118,17 +120,21 @@ def framework_object(path: str, *key: object) -> Value:
     return of_object(Made(path, SourceSite("", 0, 0, 0, 0)), path, *key).tagged(Tag.MAYBE)
 
 
-def parsed(types: Value, site: SourceSite) -> Value:
+def parsed(machine: Machine, types: Value, site: SourceSite) -> Value:
     """The result of `HfArgumentParser(types).parse_args_into_dataclasses()`: options, and a framework's arguments."""
     given = types.object.items if isinstance(types.object, Items) else (types,)
-    return of_object(Items(tuple(_options(one, site, n) for n, one in enumerate(given))), "parsed", site)
+    return of_object(Items(tuple(_options(machine, one, site, n) for n, one in enumerate(given))), "parsed", site)
 
 
-def _options(given: Value, site: SourceSite, position: int) -> Value:
+def _options(machine: Machine, given: Value, site: SourceSite, position: int) -> Value:
     """An instance of one of the types, with its fields set from the command line."""
     path = kind(given.object.path) if isinstance(given.object, External) else ""
     if path in RANKED:
         return framework_object(path, site, position)
+    if isinstance(given.object, Class) and ARGUMENTS in bases(machine, given.object.info):
+        # all processes are given the options of the project's own class
+        made = framework_object(ARGUMENTS, site, position)
+        return made._replace(atoms=(symbol("parsed", site, position, taint=Taint.GIVEN),), taint=Taint.GIVEN)
     return of_object(Namespace(site), site, position)
 
 

@@ -32,7 +32,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, of_object, unknown
 
 #: methods whose results have no gradients
@@ -138,6 +138,17 @@ def _collected(call: MethodCall) -> None:
             call.frame.env[owner.id] = known.tagged(Tag.COLLECTED)
 
 
+def _joined(call: MethodCall) -> Value | None:
+    """`"-".join(parts)`: a text that holds what its parts hold, such as a rank or a moment."""
+    parts = call.args[0].object if len(call.args) == 1 else None
+    if not isinstance(call.receiver.constant, str) or not isinstance(parts, Items):
+        return None
+    tags = union(part.tags for part in parts.items) & (DATA | ANY_RANK | MADE_UP)
+    alike = all(part.taint <= Taint.GIVEN for part in parts.items)
+    key = (call.receiver.atoms, *(part.atoms for part in parts.items))
+    return unknown("join", *key, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=tags)
+
+
 def _computed(call: MethodCall) -> Value | None:
     """The result of a method that depends only on its object and arguments."""
     method, receiver = call.name, call.receiver
@@ -187,7 +198,7 @@ _INTO_CLASSES = frozenset({"parse_args_into_dataclasses", "parse_args_and_config
 
 def _options(call: MethodCall, made: Made) -> Value | None:
     if call.name in _INTO_CLASSES:
-        return framework_objects.parsed(made.args[0], call.site) if made.args else None
+        return framework_objects.parsed(call.machine, made.args[0], call.site) if made.args else None
     return _parsed(call) if made.path.endswith("ArgumentParser") else None
 
 
@@ -274,6 +285,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_backward, ("backward",)),
     (_moved, _MOVING),
     (_collected, ("append", "extend", "add_batch")),
+    (_joined, ("join",)),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
 #: for methods of an external constructor's result

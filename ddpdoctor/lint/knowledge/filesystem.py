@@ -67,6 +67,7 @@ FUNCTIONS: dict[str, FileFunction] = {
     "numpy.savez_compressed": FileFunction(Use.WRITES_FILE, 0, "file", result=True, plain=True),
     "numpy.savetxt": FileFunction(Use.WRITES_FILE, 0, "fname", result=True, plain=True),
     "joblib.dump": FileFunction(Use.WRITES_FILE, 1, "filename", result=True, plain=True),
+    "omegaconf.OmegaConf.save": FileFunction(Use.WRITES_FILE, 1, "f", result=True, plain=True),
     "logging.FileHandler": FileFunction(Use.WRITES_FILE, 0, "filename"),
     "shutil.copy": FileFunction(Use.WRITES_FILE, 1, "dst", result=True, plain=True),
     "shutil.copy2": FileFunction(Use.WRITES_FILE, 1, "dst", result=True, plain=True),

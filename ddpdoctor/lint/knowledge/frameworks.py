@@ -136,6 +136,9 @@ RANKS = {
     "is_last": "last",
 }
 RANKED = frozenset({ARGUMENTS, ACCELERATOR, STATE, FABRIC, LIGHTNING, MODULE, STRATEGY, ENGINE, RUNNER, MANAGER, STAGE})
+#: the attribute of Accelerate's objects that says how the job runs, and its value for a job of one process
+KIND_OF_JOB = "distributed_type"
+ONE_PROCESS = "NO"
 #: parameters of hooks that a framework calls, by the class that has the hooks
 HOOKS = {
     CALLBACK: {"trainer": LIGHTNING, "pl_module": MODULE},

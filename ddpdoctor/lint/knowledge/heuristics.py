@@ -148,6 +148,11 @@ MAY_END_GROUP = _words(
     "DD149: a helper that cannot be read may do it",
     "destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end",
 )  # fmt: skip
+RUNS_SEVERAL = _words(
+    "a setting of this name turns on what only runs in several processes",
+    "DD171: the kind of the job, which Accelerate tells all processes alike",
+    "deepspeed", "use_deepspeed", "enable_deepspeed", "fsdp", "use_fsdp", "enable_fsdp",
+)  # fmt: skip
 SAYS_NOTHING_OF_SIZE = _words(
     "a condition that holds with one process and with several",
     "DD123: the other side has a way of its own to create it",

@@ -62,6 +62,11 @@ GROUP_CALLS = frozenset({
     "deepspeed.initialize",
 })  # fmt: skip
 
+#: functions of other packages that make it, in each process that a launcher has started
+GROUP_HELPERS = frozenset({
+    "horovod.torch.init", "mmcv.runner.init_dist", "mmcv.runner.dist_utils.init_dist", "mmengine.dist.init_dist",
+})  # fmt: skip
+
 #: attributes that have this meaning on any object
 FIRST_RANK_ATTRIBUTES = frozenset({"is_main_process", "is_global_zero", "is_world_process_zero"})
 FIRST_LOCAL_RANK_ATTRIBUTES = frozenset({"is_local_main_process", "is_local_process_zero"})
@@ -105,6 +110,13 @@ PATH_FUNCTIONS = frozenset({
     "dirname", "basename", "splitext", "with_suffix", "with_name", "resolve", "absolute", "home", "getcwd", "cwd",
     "replace", "strip", "rstrip", "lstrip", "split", "rsplit", "lower", "upper", "removesuffix", "removeprefix", "get",
     "parse_args", "getenv", "int", "len", "round", "zfill", "isinstance", "open", "expandvars", "as_posix", "relpath",
+    "safe_load",
+})  # fmt: skip
+#: functions and methods that list what is on the disk, and choose from it
+FINDING = frozenset({
+    "listdir", "scandir", "glob", "iglob", "rglob", "iterdir", "walk", "pop", "sorted", "reversed", "list", "filter",
+    "map", "min", "max", "match", "search", "group", "groups", "findall", "compile", "isdigit", "startswith",
+    "endswith", "getmtime", "getctime", "stat", "isdir", "isfile", "is_dir", "is_file", "exists", "index", "float",
 })  # fmt: skip
 #: methods of command-line parsers
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})

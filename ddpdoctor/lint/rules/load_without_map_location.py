@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
-`Accelerator`, and a function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a
+`Accelerator`, beside `DistributedDataParallel(net, device_ids=...)` in a class or function that each rank runs, and a
+function that ignores its own parameter `map_location`. What goes into `load_state_dict` of a
 network or an optimizer is a warning; what else is loaded is a hint, and the state of a scheduler or a sampler is not
 reported. So is a path that is an option of the program (`args.resume`) which no script or text of the repository passes
 that starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a
@@ -43,7 +44,7 @@ from functools import partial
 
 from ddpdoctor.lint.facts import attendance, devices, exclusion, launch, loaded_states, paths
 from ddpdoctor.lint.facts.loaded_states import Content
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
@@ -63,6 +64,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks without a device."""
     groups = facts.named(devices.GROUP)
     makers = [c for c in facts.named(frameworks.ACCELERATOR) if not _kept_on_cpu(c)]
+    # who wraps a network of one GPU in each process is run by all of them, wherever the group is made
+    wraps = [c for c in facts.named(*DDP_PATHS) if devices.of_one_gpu(c)]
     on_gpus = _on_gpus(facts, groups) or bool(makers)
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
@@ -71,7 +74,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
-        if content is Content.PLAIN or not (known or (on_gpus and _in_the_job(facts, call, [*groups, *makers]))):
+        in_job = (on_gpus and _in_the_job(facts, call, [*groups, *makers])) or _beside(call, wraps)
+        if content is Content.PLAIN or not (known or in_job):
             continue
         ignored = known and _parameter(call) is not None
         own = content is Content.STATE and not _published(facts, call)
@@ -209,6 +213,14 @@ def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) ->
         groups = [c for c in own if c is not call and not any(map(partial(_excludes, c), spawns))]
         return not spawns or own[:1] != [call] or bool(groups)
     return any(group.index < call.index and group.context.calls[:1] == root for group in groups)
+
+
+def _beside(call: CallEvent, wraps: list[CallEvent]) -> bool:
+    """Whether the same run of a function wraps a network of one GPU in each process: all of them load."""
+    return any(
+        wrap.context.calls[:1] == call.context.calls[:1] and not wrap.context.from_script and not _excludes(call, wrap)
+        for wrap in wraps
+    )
 
 
 def _excludes(one: CallEvent, other: CallEvent) -> bool:

@@ -1,8 +1,10 @@
 """The local rank guards work that the whole job must do once
 
 ## What it does
-Finds checkpoints and experiment trackers under `local_rank == 0` (or `is_local_main_process`), one finding for a file.
-It is a warning where the file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise a hint.
+Finds checkpoints, files that are added to, and experiment trackers under `local_rank == 0` (or
+`is_local_main_process`), one finding for a file. The local rank may be that of the `TrainingArguments` of transformers,
+or of a class of the project that extends them. It is a warning where the file is told of nodes (`--nnodes`,
+`node_rank`, Slurm's variables), otherwise a hint.
 
 ## Why it harms
 Every node has a local rank 0. On two nodes, two processes write the same file on the shared file system, and the
@@ -40,7 +42,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Symbol
+from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -72,14 +74,19 @@ _SHOWN = 20
 
 def _guarded(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Guard, str]]:
     """(call, the condition that lets one rank of each node do it, what it does)"""
-    for call, path, node in written_files.files(facts):
+    for call, path, node in (*written_files.files(facts), *written_files.appended(facts)):
         guard = _guard(call)
-        if guard is not None and paths.one_path(facts, call, path, node):
+        if guard is not None and paths.one_path(facts, call, _as_of_one(path), node):
             yield call, guard, "writes this file"
     for call in written_files.runs(facts):
         guard = _guard(call)
         if guard is not None and call.path != "torch.utils.tensorboard.SummaryWriter":
             yield call, guard, "starts a run"
+
+
+def _as_of_one(path: Value) -> Value:
+    """The path as the first rank of a node knows it: what is put together behind the condition, no other rank has."""
+    return path._replace(atoms=path.atoms[:1], taint=Taint.UNKNOWN) if path.taint is Taint.RANK else path
 
 
 def _guard(call: CallEvent) -> Guard | None:

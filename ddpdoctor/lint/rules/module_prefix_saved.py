@@ -1,7 +1,8 @@
 """The wrapper's state is saved with its prefix
 
 ## What it does
-Finds `torch.save` of the `state_dict()` of a model in DistributedDataParallel.
+Finds `torch.save` of the `state_dict()` of a model in DistributedDataParallel, or of one that Accelerate has prepared,
+which it wraps where there are several processes.
 
 ## Why it harms
 Every key begins with `module.`: the checkpoint does not load into the network itself, and with `strict=False` it
@@ -21,8 +22,8 @@ torch.save(ddp_model.module.state_dict(), "last.pt")
 Unsafe: `.module` is added. Code that loads older checkpoints must handle both forms.
 
 ## When it is wrong
-When the code that loads the checkpoint strips the prefix, or loads into a wrapped model, in a file that lint cannot
-see. If that code is in a reachable file, nothing is reported.
+When the code that loads the checkpoint strips the prefix, or loads into a wrapped or prepared model, in a file that
+lint cannot see. If that code is in a reachable file, nothing is reported.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -34,11 +35,12 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import edits
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Table
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 
@@ -54,6 +56,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if made.args and wrapping.wrapper_of(made.args[0]) is not None:
                 message = "every key of this checkpoint begins with `module.`: save the state of `.module`"
                 yield facts.finding(RULE, made.site, message, fix=_fix(facts, made), context=call.context)
+            elif made.args and made.args[0].tags & Tag.PREPARED and _by_accelerate(facts):
+                told = Conditional(
+                    "where the framework wraps this network in DistributedDataParallel, ",
+                    "every key of this checkpoint begins with `module.`: save the state of what `unwrap_model` gives",
+                )
+                yield facts.finding(RULE, made.site, told, context=call.context)
 
 
 def _states(saved: Value | None) -> list[Made]:
@@ -70,7 +78,16 @@ def _prefix_known(facts: ModuleFacts) -> bool:
         return True
     if heuristics.KNOWS_PREFIX.found_in_any(facts.texts):
         return True
-    return any(wrapping.is_wrapped(c.receiver) for c in facts.methods("load_state_dict"))
+    loads = facts.methods("load_state_dict")
+    return any(
+        wrapping.is_wrapped(c.receiver) or (c.receiver is not None and bool(c.receiver.tags & Tag.PREPARED))
+        for c in loads
+    )
+
+
+def _by_accelerate(facts: ModuleFacts) -> bool:
+    """Whether it is Accelerate that prepares networks: Fabric's wrapper gives the state of the network itself."""
+    return bool(facts.named(frameworks.ACCELERATOR))
 
 
 def _fix(facts: ModuleFacts, made: Made) -> Fix | None:

@@ -4,7 +4,8 @@
 Finds a path that only some ranks write, download, unpack or create, and that the others read or write later, without a
 collective in between. Also finds what all ranks do at the same time after they have looked for a path: download to it,
 remove it, link or move to it, write it in a data set that has found it missing, or give up because another rank has
-just created it. A data set of torchvision with `download=True` looks for its data, too.
+just created it; and what they do where a path must be new, or was found by listing a folder: copy a folder to it, or
+remove it. A data set of torchvision with `download=True` looks for its data, too.
 
 ## Why it harms
 Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on

@@ -145,9 +145,14 @@ def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
         made = call.receiver.object if call.receiver is not None else None
         if isinstance(made, Made):
             place = _METHODS.get((made.path, call.method))
-        if place is None and call.method == "save_checkpoint" and "deepspeed" in facts.module.words:
+        if place is None and call.method == "save_checkpoint" and _uses_deepspeed(facts):
             return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & MADE_UP), None)
     return call.argument(*place) if place is not None else None
+
+
+def _uses_deepspeed(facts: ModuleFacts) -> bool:
+    modules = (facts.module, *facts.analysis.reached.values())
+    return any("deepspeed" in module.words for module in modules)
 
 
 def _folder_of_parts(call: CallEvent) -> bool:

@@ -6,7 +6,8 @@ Finds `torch.save`, `shutil.copy` and similar functions, the start of a run in a
 level show that. In a function whose callers are not visible, a collective that runs in it without a condition on the
 rank shows it, or another file that it leaves to some ranks, or its callers elsewhere in the project, if none of them is
 under a condition that may be on the rank. Where nothing shows it, the finding is a hint. A condition on the rank that
-lets several ranks through is found as well.
+lets several ranks through is found as well, and so is one that is asked before there is a process group: the
+`is_main_process()` of most projects copes without a group, and is true then on every rank.
 
 A file that is not written in a loop which trains is a hint, too: in most programs all ranks write the same then, and
 nobody reads it at that time. So are curves that are drawn on one rank alone, by a callback of a framework that does so,
@@ -41,8 +42,8 @@ function that lint does not know, are not reported; nor is code under any condit
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
 loop's variable is a hint: it may name a sample of this rank. So are settings of the run and copies of the program's own
-files, which are the same text from every rank, what only tests use, and what is written where each rank has a machine
-of its own.
+files, which are the same text from every rank, what only tests use, what is written where each rank has a machine of
+its own, and what a script saves after the `train()` of a trainer of transformers, which may be started as one process.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -54,8 +55,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ddpdoctor.lint.facts import attendance, contended_paths, file_contents, launch, paths, written_files
+from ddpdoctor.lint.facts import (
+    attendance,
+    contended_paths,
+    early_questions,
+    file_contents,
+    launch,
+    paths,
+    written_files,
+)
 from ddpdoctor.lint.facts.attendance import Attendance
+from ddpdoctor.lint.facts.early_questions import Early
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -100,6 +110,7 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
                 circumstance = None
                 message = "every rank writes its own shards to this one file: those of the others are lost"
             yield call, _told(facts, call, message, circumstance)
+    yield from _added(facts)
     for call, path, node in written_files.logs(facts):
         if paths.one_path(facts, call, path, node):
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
@@ -110,6 +121,14 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+
+
+def _added(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
+    """What is added to a file: each rank may be meant to add something, but not where one is chosen."""
+    for call, path, node in written_files.appended(facts):
+        early = early_questions.asked_too_early(facts, call)
+        if early is not None and paths.one_path(facts, call, path, node):
+            yield call, _too_early(facts, call, "every rank writes to this file", early, Severity.HINT)
 
 
 def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str | None) -> Finding | None:
@@ -125,6 +144,15 @@ def _by_several(facts: ModuleFacts, call: CallEvent, message: str, circumstance:
     severity = Severity.WARNING if circumstance is None else Severity.HINT
     told = Conditional(circumstance or "", message)
     return facts.finding(RULE, call.site, told, related=related, severity=severity, context=call.context)
+
+
+def _too_early(facts: ModuleFacts, call: CallEvent, does: str, early: Early, severity: Severity) -> Finding | None:
+    message = f"{does}, since it is asked for the first one before there is a process group: make the group before"
+    related = (
+        (early.guard.site, "without a group every rank is told here that it is the first"),
+        (early.made, "the group is made here"),
+    )
+    return facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
 
 
 #: of curves that are drawn on one rank alone
@@ -158,6 +186,9 @@ def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str |
     if circumstance is None and launch.is_one_on_each_node(facts):
         circumstance = launch.IF_ONE_DISK
     attended = attendance.on_every_rank(facts, call)
+    early = early_questions.asked_too_early(facts, call) if attended is None else None
+    if early is not None:
+        return _too_early(facts, call, message.partition(":")[0], early, Severity.WARNING)
     if attended is None:
         # who left it to some ranks meant one of them, whenever it is written
         return _by_several(facts, call, message, None if circumstance is _RESULT else circumstance)
