@@ -360,6 +360,16 @@ DEFAULT_DEVICE = _words(
 AVERAGES_GRADIENTS = _words(
     "gradients are read, and maybe averaged, by hand", "DD163: gradients averaged by hand", "grad"
 )
+OPTIMIZES = _pattern(
+    "an object whose class is not in sight is an optimizer, or the gradient scaler that makes its steps",
+    "DD167: the optimizer is given, and its class is not in sight",
+    r"opt(im|imizers?|imizer_\w+)?s?$|^opt(im|imizer)?_|scaler",
+)
+SYNCHRONISES_SOME = _words(
+    "the program chooses itself which backward passes average gradients",
+    "DD167: the wrapper is told not to average",
+    "no_sync", "require_backward_grad_sync", "set_requires_gradient_sync",
+)  # fmt: skip
 SETS_ATTRIBUTES = _words(
     "the wrapper may be given the attribute",
     "DD166: given to whatever it is, by a name that is computed",
