@@ -22,6 +22,22 @@ _GROUP = "torch.distributed.init_process_group"
 _TESTING = frozenset({"pytest", "unittest"})
 
 
+def starts_processes(facts: ModuleFacts) -> bool:
+    """Whether the program, as far as its words tell, starts processes; psutil's `Process` only measures one."""
+    words = set(heuristics.STARTS_PROCESSES.words)
+    for module in (facts.module, *facts.analysis.reached.values()):
+        named = words & module.words
+        if named - {"Process"} or (named and not _measures(module)):
+            return True
+    return False
+
+
+def _measures(module: Module) -> bool:
+    """Whether every `Process` that is written in the file is psutil's."""
+    named = [n for kind in (ast.Attribute, ast.Name) for n in module.of(kind) if last_name(n) == "Process"]
+    return bool(named) and all(module.imported(node) == "psutil.Process" for node in named)
+
+
 def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
     if _is_test(facts):

@@ -143,11 +143,11 @@ ENDS_GROUP = _words(
     "DD149: destroyed",
     "destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv", "execvp",
 )  # fmt: skip
-MAY_END_GROUP = _words(
+MAY_END_GROUP = _pattern(
     "a function that cannot be read may end the process group",
     "DD149: a helper that cannot be read may do it",
-    "destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end",
-)  # fmt: skip
+    r"destroy|clean_?up|tear_?down|shut_?down|finali[sz]e|(?<![a-z])(close|end)(?![a-z])",
+)
 SAYS_NOTHING_OF_SIZE = _words(
     "a condition that holds with one process and with several",
     "DD123: the other side has a way of its own to create it",
