@@ -25,6 +25,8 @@ class Accumulated(NamedTuple):
     backward: CallEvent
     step: CallEvent
     loop: EnclosingLoop
+    #: the step is made in some turns of the loop, and not behind it: perhaps in all of them, as an option says
+    in_turns: bool
 
 
 def found(facts: ModuleFacts) -> list[Accumulated]:
@@ -55,9 +57,9 @@ def _accumulated(facts: ModuleFacts, call: CallEvent, updates: list[CallEvent]) 
     updates = [u for u in updates if not exclusion.contradict((*call.context.guards, *u.context.guards))]
     inside = [u for u in updates if any(around.site == loop.site for around in u.context.loops)]
     if inside:
-        return Accumulated(call, inside[0], loop) if _in_turns(facts, call, inside, loop) else None
+        return Accumulated(call, inside[0], loop, True) if _in_turns(facts, call, inside, loop) else None
     behind = next((u for u in updates if _is_behind(call, u, loop)), None)
-    return Accumulated(call, behind, loop) if behind is not None else None
+    return Accumulated(call, behind, loop, False) if behind is not None else None
 
 
 def _averages(call: CallEvent) -> bool:
@@ -70,14 +72,15 @@ def _averages(call: CallEvent) -> bool:
 
 def _goes_forward(facts: ModuleFacts, backward: CallEvent, loop: EnclosingLoop) -> bool:
     """Whether each turn also goes forward through torch's wrapper, and through the same one."""
-    targets = {n.id for n in walk(loop.node.target) if isinstance(n, ast.Name)} if isinstance(loop.node, ast.For) else ()
+    target = loop.node.target if isinstance(loop.node, ast.For) else None
+    turned = {n.id for n in walk(target) if isinstance(n, ast.Name)} if target is not None else set()
     for call in facts.methods("__call__"):
         if call.index > backward.index or not any(around.site == loop.site for around in call.context.loops):
             continue
         made = call.receiver.object if call.receiver is not None else None
         other = isinstance(made, Made) and made.path in collectives.WRAPPERS and not made.path.startswith("torch.")
         named = {n.id for n in walk(call.node.func) if isinstance(n, ast.Name)}
-        if wrapping.is_wrapped(call.receiver) and not other and not named & set(targets):
+        if wrapping.is_wrapped(call.receiver) and not other and not named & turned:
             return True
     return False
 

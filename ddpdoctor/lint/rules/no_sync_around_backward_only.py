@@ -47,7 +47,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import accumulation
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import contexts, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, heuristics
@@ -101,10 +101,12 @@ def _without(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Micro-batches of which each averages all gradients."""
     if facts.suggests(heuristics.SYNCHRONISES_SOME):
         return
-    for backward, step, loop in accumulation.found(facts):
-        message = (
+    for backward, step, loop, in_turns in accumulation.found(facts):
+        condition = "where one step is made for several batches, " if in_turns else ""
+        message = Conditional(
+            condition,
             "gradients are averaged in the backward pass of every micro-batch, though only their sum is used: run all "
-            "but the last one before each step under no_sync()"
+            "but the last one before each step under no_sync()",
         )
         related = ((loop.site, "the loop over micro-batches"), (step.site, "the step"))
         yield facts.finding(

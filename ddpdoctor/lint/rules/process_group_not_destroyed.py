@@ -40,6 +40,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices, launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.rule import LintRule
@@ -61,7 +62,7 @@ _MESHES = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Groups of a script that are never destroyed."""
     made = facts.named(devices.GROUP) or facts.named(*_MESHES)
-    groups = [c for c in made if c.context.from_script]
+    groups = [c for c in made if c.context.from_script and not _is_of_one(c)]
     if (
         not groups
         or facts.suggests(heuristics.ENDS_GROUP)
@@ -73,6 +74,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     message = "this process group is never destroyed: call dist.destroy_process_group() at the end of the work"
     yield facts.finding(RULE, groups[0].site, message, context=groups[0].context)
+
+
+def _is_of_one(call: CallEvent) -> bool:
+    """Whether the group has this process alone, by its own words: nobody else can wait for it."""
+    size = call.argument(3, "world_size") if call.path == devices.GROUP else None
+    return size is not None and size.constant == 1
 
 
 def _may_end(path: str) -> bool:
