@@ -76,7 +76,7 @@ def _is_size(target: ast.expr) -> bool:
 def _for_one_node(module: Module) -> bool:
     """Whether its text speaks of one machine elsewhere than where nothing else is given: `get("MASTER_ADDR", ...)`."""
     words = [word for word in heuristics.ONE_NODE.words if word in module.text]
-    if not words:
+    if not words or heuristics.LOOKS_UP_NODES.found_in(module.text):
         return False
     defaults = [text for kind in (ast.Call, ast.arguments) for node in module.of(kind) for text in _defaults(node)]
     return any(module.text.count(word) > sum(text.count(word) for text in defaults) for word in words)

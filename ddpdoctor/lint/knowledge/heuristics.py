@@ -90,13 +90,18 @@ ONE_NODE = _words(
     "the text of a script for a single machine, where the local rank is the rank",
     "DD143: a test that meets at localhost", "localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1",
 )  # fmt: skip
+LOOKS_UP_NODES = _words(
+    "the program asks Slurm for the machines of the job: an address of this one is for where there are no others",
+    "DD143: the machines of the job are looked up, and this one is used where there is no job",
+    "SLURM_JOB_NODELIST", "SLURM_NODELIST",
+)  # fmt: skip
 SEVERAL_NODES = _pattern(
     "the program is started on several nodes",
     "DD174: where the program is told of nodes",
     # a graph has nodes as well: `data.num_nodes`, `sample(num_nodes=None)`
     r"([\"'-]|\b(args|opts?|cfg|config|conf|hparams|trainer|flags)(\.\w+)*\.|\b(Trainer|Fabric)\([^()]*\b)"
     r"n(um)?[-_]?nodes\b(?![= ]*1\b)"
-    r"|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+    r"|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID|(JOB_)?NODELIST)|GROUP_RANK",
 )
 COUNTS_NODES = _pattern(
     "an option that is the number of machines, and with that of ranks where nothing starts several on one",
