@@ -124,11 +124,8 @@ def _of_parts(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
-    made = [c for c in facts.named(_INIT) if c.context.from_script]
-    # the way of one process, beside that of processes which are started: `else: worker(0, args)`
-    groups = [c for c in made if not _is_spawned(facts, c)]
-    beside = {c.site for c in groups} & {c.site for c in made if _is_spawned(facts, c)}
-    if not groups or (launch.starts_processes(facts) and not (beside and _only_spawns(facts))):
+    groups = _made_alone(facts)
+    if not groups:
         return
     conditions = [_condition(facts, call) for call in groups]
     made_at = conditions[0]
@@ -150,6 +147,16 @@ def _of_script(facts: ModuleFacts) -> Iterator[Finding | None]:
     always = not any(_guarded(facts, site) for site in _way(call))
     open_ = Unconfirmed(place, RelatedRole.UNSTARTED) if always else None
     yield facts.finding(RULE, place, message, related=related, severity=Severity.HINT, unconfirmed=open_)
+
+
+def _made_alone(facts: ModuleFacts) -> list[CallEvent]:
+    """Where the script makes its group, as it does it in one process; none if it always starts others."""
+    made = [c for c in facts.named(_INIT) if c.context.from_script]
+    # the way of one process, beside that of processes which are started: `else: worker(0, args)`
+    alone = [c for c in made if not _is_spawned(facts, c)]
+    both = {c.site for c in alone} & {c.site for c in made if _is_spawned(facts, c)}
+    always = launch.starts_processes(facts) and not (both and _only_spawns(facts))
+    return [] if always else alone
 
 
 def _first_unguarded(facts: ModuleFacts, group: CallEvent) -> CallEvent | None:
