@@ -31,10 +31,13 @@ def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.Bo
 
 def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
     """Branches before a place in its function that leave the function, each with the statement that leaves."""
-    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
+    function = innermost_function(module.tree, site.line)
     found: list[tuple[ast.If, ast.stmt]] = []
-    for node in walk(scope):
+    for node in walk(function or module.tree):
         if isinstance(node, ast.If) and (node.end_lineno or 0) < site.line:
+            # a function in between, or before the script's own lines, leaves only itself
+            if innermost_function(module.tree, node.lineno) is not function:
+                continue
             for side in (node.body, node.orelse):
                 if side and leaves(side[-1]):
                     found.append((node, side[-1]))

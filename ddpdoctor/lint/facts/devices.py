@@ -125,12 +125,17 @@ def _bound_in(module: Module) -> bool:
 
 
 def placed(facts: ModuleFacts) -> bool:
-    """Whether a framework starts the processes, or manages their devices and groups."""
+    """Whether a framework starts the processes, or manages their devices."""
+    return managed(facts, Does.DEVICES)
+
+
+def managed(facts: ModuleFacts, does: Does) -> bool:
+    """Whether the file, or one that it uses, imports a framework that does one of these."""
     own = facts.module.name.partition(".")[0]
     for module in (facts.module, *facts.analysis.reached.values()):
         # a package says of itself in its code what the table says of it to others
         others = (path for path in module.imports.values() if path.partition(".")[0] != own)
-        if packages.imported(others, Does.DEVICES):
+        if packages.imported(others, does):
             return True
     return False
 

@@ -23,6 +23,22 @@ _GROUP = "torch.distributed.init_process_group"
 _TESTING = frozenset({"pytest", "unittest"})
 
 
+def starts_processes(facts: ModuleFacts) -> bool:
+    """Whether the program, as far as its words tell, starts processes; psutil's `Process` only measures one."""
+    words = set(heuristics.STARTS_PROCESSES.words)
+    for module in (facts.module, *facts.analysis.reached.values()):
+        named = words & module.words
+        if named - {"Process"} or (named and not _measures(module)):
+            return True
+    return False
+
+
+def _measures(module: Module) -> bool:
+    """Whether every `Process` that is written in the file is psutil's."""
+    named = [n for kind in (ast.Attribute, ast.Name) for n in module.of(kind) if last_name(n) == "Process"]
+    return bool(named) and all(module.imported(node) == "psutil.Process" for node in named)
+
+
 def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
     if _is_test(facts):
@@ -61,7 +77,7 @@ def _is_size(target: ast.expr) -> bool:
 def _for_one_node(module: Module) -> bool:
     """Whether its text speaks of one machine elsewhere than where nothing else is given: `get("MASTER_ADDR", ...)`."""
     words = [word for word in heuristics.ONE_NODE.words if word in module.text]
-    if not words:
+    if not words or heuristics.LOOKS_UP_NODES.found_in(module.text):
         return False
     defaults = [text for kind in (ast.Call, ast.arguments) for node in module.of(kind) for text in _defaults(node)]
     return any(module.text.count(word) > sum(text.count(word) for text in defaults) for word in words)

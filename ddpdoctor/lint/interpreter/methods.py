@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection
 from functools import lru_cache
+from string import Formatter
 
 from ddpdoctor.lint.interpreter import (
     batches,
@@ -33,7 +34,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
 )
 from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
-from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
 
 #: methods whose results have no gradients
 _DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
@@ -126,6 +127,34 @@ def _moved(call: MethodCall) -> Value | None:
         return None
     modes.changed(call, call.receiver)
     return call.receiver
+
+
+def _formatted(call: MethodCall) -> Value | None:
+    """`"cuda:{}".format(rank)`, like an f-string."""
+    text, names = call.receiver.constant, [name for name, _ in call.keywords]
+    starred = any(isinstance(argument, ast.Starred) for argument in call.node.args) or not all(names)
+    if not isinstance(text, str) or not call.given or starred or not _is_short(text):
+        return None
+    count = len(call.args)
+
+    def fill(*given: object) -> str:
+        return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
+
+    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
+    literal = any(before for before, *_ in Formatter().parse(text))
+    return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
+
+
+#: characters of a format of one place, such as `:05d`: a longer one could ask for a text of any length
+_WIDTH = 4
+
+
+def _is_short(text: str) -> bool:
+    """Whether a pattern is one, and fills in texts of about their own length."""
+    try:
+        return all(len(spec or "") <= _WIDTH for _, _, spec, _ in Formatter().parse(text))
+    except ValueError:
+        return False
 
 
 def _collected(call: MethodCall) -> None:
@@ -283,6 +312,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_first_rank, {"__call__", *frameworks.FIRST_RANK_METHODS}),
     (_rank, frameworks.RANK_METHODS),
     (_backward, ("backward",)),
+    (_formatted, ("format",)),
     (_moved, _MOVING),
     (_collected, ("append", "extend", "add_batch")),
     (_joined, ("join",)),

@@ -90,13 +90,18 @@ ONE_NODE = _words(
     "the text of a script for a single machine, where the local rank is the rank",
     "DD143: a test that meets at localhost", "localhost", "127.0.0.1", "--standalone", "nnodes=1", "nnodes 1",
 )  # fmt: skip
+LOOKS_UP_NODES = _words(
+    "the program asks Slurm for the machines of the job: an address of this one is for where there are no others",
+    "DD143: the machines of the job are looked up, and this one is used where there is no job",
+    "SLURM_JOB_NODELIST", "SLURM_NODELIST",
+)  # fmt: skip
 SEVERAL_NODES = _pattern(
     "the program is started on several nodes",
     "DD174: where the program is told of nodes",
     # a graph has nodes as well: `data.num_nodes`, `sample(num_nodes=None)`
     r"([\"'-]|\b(args|opts?|cfg|config|conf|hparams|trainer|flags)(\.\w+)*\.|\b(Trainer|Fabric)\([^()]*\b)"
     r"n(um)?[-_]?nodes\b(?![= ]*1\b)"
-    r"|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID)|GROUP_RANK",
+    r"|node_rank|machine_rank|num_machines|SLURM_(NNODES|JOB_NUM_NODES|NODEID|(JOB_)?NODELIST)|GROUP_RANK",
 )
 COUNTS_NODES = _pattern(
     "an option that is the number of machines, and with that of ranks where nothing starts several on one",
@@ -143,11 +148,11 @@ ENDS_GROUP = _words(
     "DD149: destroyed",
     "destroy_process_group", "abort_process_group", "_abort_process_group", "end_training", "_exit", "execv", "execvp",
 )  # fmt: skip
-MAY_END_GROUP = _words(
+MAY_END_GROUP = _pattern(
     "a function that cannot be read may end the process group",
     "DD149: a helper that cannot be read may do it",
-    "destroy", "cleanup", "clean_up", "teardown", "shutdown", "finalize", "close", "end",
-)  # fmt: skip
+    r"destroy|clean_?up|tear_?down|shut_?down|finali[sz]e|(?<![a-z])(close|end)(?![a-z])",
+)
 RUNS_SEVERAL = _words(
     "a setting of this name turns on what only runs in several processes",
     "DD171: the kind of the job, which Accelerate tells all processes alike",
@@ -365,6 +370,16 @@ DEFAULT_DEVICE = _words(
 AVERAGES_GRADIENTS = _words(
     "gradients are read, and maybe averaged, by hand", "DD163: gradients averaged by hand", "grad"
 )
+OPTIMIZES = _pattern(
+    "an object whose class is not in sight is an optimizer, or the gradient scaler that makes its steps",
+    "DD167: the optimizer is given, and its class is not in sight",
+    r"opt(im|imizers?|imizer_\w+)?s?$|^opt(im|imizer)?_|scaler",
+)
+SYNCHRONISES_SOME = _words(
+    "the program chooses itself which backward passes average gradients",
+    "DD167: the wrapper is told not to average",
+    "no_sync", "require_backward_grad_sync", "set_requires_gradient_sync",
+)  # fmt: skip
 SETS_ATTRIBUTES = _words(
     "the wrapper may be given the attribute",
     "DD166: given to whatever it is, by a name that is computed",

@@ -27,39 +27,42 @@ class Does(Flag):
     CALLS_BY_NAME = auto()
     #: starts the processes of the job itself: the script runs once
     STARTS = auto()
+    #: destroys a process group that the program has made; Lightning destroys only one of its own, and Accelerate,
+    #: DeepSpeed, mmengine and transformers' Trainer none
+    ENDS = auto()
 
 
-_K, _S, _D, _E = Does.KNOWN, Does.SEEDS, Does.DEVICES, Does.EPOCHS
+_K, _S, _D, _E, _N = Does.KNOWN, Does.SEEDS, Does.DEVICES, Does.EPOCHS, Does.ENDS
 PACKAGES: dict[str, Does] = {
     "accelerate": _K | _S | _D | _E,
     "apex": _K,
-    "catalyst": _S | _D | _E,
-    "colossalai": _D,
-    "composer": _S | _D | _E,
+    "catalyst": _S | _D | _E | _N,
+    "colossalai": _D | _N,
+    "composer": _S | _D | _E | _N,
     "deepspeed": _K | _D,
-    "detectron2": _K | _S | _D | _E,
-    "fairscale": _D,
-    "fairseq": _D,
+    "detectron2": _K | _S | _D | _E | _N,
+    "fairscale": _D | _N,
+    "fairseq": _D | _N,
     "fastai": _E,
     "horovod": _K | _D,
     "hydra": Does.CALLS_BY_NAME,
-    "ignite": _K | _S | _D | _E,
+    "ignite": _K | _S | _D | _E | _N,
     "lightning": _K | _S | _D | _E,
     "lightning_fabric": _K | _S | _D | _E,
-    "megatron": _D,
+    "megatron": _D | _N,
     "mmcv": _K | _D | _E,
     "mmengine": _K | _S | _D | _E,
     "pytorch_lightning": _K | _S | _D | _E,
-    "ray": _D | Does.STARTS,
+    "ray": _D | Does.STARTS | _N,
     "submitit": Does.STARTS,
-    "sglang": _D,
-    "torch_xla": _K | _D,
-    "torchtitan": _D,
-    "torchtnt": _D,
-    "torchtune": _D,
+    "sglang": _D | _N,
+    "torch_xla": _K | _D | _N,
+    "torchtitan": _D | _N,
+    "torchtnt": _D | _N,
+    "torchtune": _D | _N,
     "transformers": _K | _S | _D | _E,
     "trl": _K | _S | _D | _E,
-    "vllm": _D,
+    "vllm": _D | _N,
 }
 
 #: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built

@@ -25,6 +25,9 @@ REMOVED: dict[str, tuple[int, int]] = {
     f"{name}_multigpu": (2, 3) for name in ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter")
 }
 
+#: private methods that DistributedDataParallel had in torch 1, and that programs call to make ranks equal again
+GONE_FROM_WRAPPER = frozenset({"_sync_params_and_buffers", "_sync_params"})
+
 #: common typos and the intended name, with the same arguments
 TYPOS = {
     "allreduce": "all_reduce", "allgather": "all_gather", "reducescatter": "reduce_scatter", "alltoall": "all_to_all",

@@ -26,7 +26,7 @@ No automatic fix.
 
 ## When it is wrong
 Not reported are: a rank passed by `mp.spawn`, which is local to its node; `rank % device_count()`; a script whose
-rendezvous is localhost, which therefore runs on one node; and tests.
+rendezvous is localhost, which therefore runs on one node, unless it looks up the machines of a Slurm job; and tests.
 
 ## References
 https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and as hints those in every
-epoch, which are few, and a barrier in every iteration of a training loop, which costs time but breaks nothing.
+epoch, which are few, and a barrier in every iteration of a training loop, which costs time but breaks nothing; also one
+of a framework, such as Accelerate's `wait_for_everyone()`.
 
 ## Why it harms
 A group is never released: each has its own communicator, buffers and threads, so memory and file descriptors run out
@@ -46,8 +47,9 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
@@ -83,12 +85,21 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"{name} {where}: groups are never released, and creating one needs all ranks; create it once"
             severity = Severity.HINT if by_epoch else Severity.WARNING
             yield facts.finding(RULE, facts.place(call), message, severity=severity)
-    for call in facts.named(*_BARRIERS):
+    for call in (*facts.named(*_BARRIERS), *_of_frameworks(facts)):
         loop = _training_loop(facts, call)
         if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
             related = ((loop.site, "the training loop"),)
             message = "a barrier in every step: the gradient reduction already synchronises the ranks"
             yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
+
+
+def _of_frameworks(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """Barriers that are methods of a framework's object: `accelerator.wait_for_everyone()`."""
+    for call in facts.methods("wait_for_everyone", "barrier"):
+        made = call.receiver.object if call.receiver is not None else None
+        kind = frameworks.kind(made.path) if isinstance(made, Made) else ""
+        if call.method in frameworks.METHODS.get(kind, {}):
+            yield call
 
 
 def _step_function(call: CallEvent) -> str:
@@ -126,7 +137,7 @@ def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
         if not isinstance(loop.node, (ast.For, ast.While)):
             return None
         ops = facts.looped.get(loop.site, [])
-        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(loop):
+        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(facts, loop):
             return loop
     return None
 
@@ -142,9 +153,12 @@ def _epoch_loop(call: CallEvent) -> EnclosingLoop | None:
     return None
 
 
-def _is_over_batches(loop: EnclosingLoop) -> bool:
+def _is_over_batches(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
     """Not a loop over epochs: a barrier in each of them is harmless."""
     if loaders.loader_of(loop.over) is not None or (loop.over is not None and loop.over.tags & Tag.PREPARED):
+        return True
+    # of one that goes back in a function that it calls, each turn does
+    if any(c.context.loops and c.context.loops[-1].site == loop.site for c in facts.methods("backward")):
         return True
     inner = [n for n in walk(loop.node) if isinstance(n, (ast.For, ast.While)) and n is not loop.node]
     own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(loop.node))

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `init_process_group(rank=LOCAL_RANK)`, and data that are divided by the local rank but by the number of all ranks:
-`DistributedSampler(rank=LOCAL_RANK)`, `split_dataset_by_node`, `data.shard(num_shards, index)`. Both are hints where
+`DistributedSampler(rank=LOCAL_RANK)`, `split_dataset_by_node`, `data.shard(num_shards, index)`, and any function that
+is given a `global_rank=LOCAL_RANK` together with the number of all ranks. Both are hints where
 the file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables); for data a script or text of the repository
 that starts the program on several nodes counts as well. Both are hints where the local rank is an option alone: who
 starts the program by hand may mean the global rank by it.
@@ -72,9 +73,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(
                 RULE, call.site, _if_passed(condition, message, told), severity=severity, context=call.context
             )
-    for call in facts.named(*_DIVIDES):
-        parts, part = _DIVIDES[call.path or f".{call.method}"]
-        if _whole(call, *parts) and _local(call.argument(*part)) and not _on_one_node(facts, call):
+    for call in _dividing(facts):
+        if not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
             several = launch.told_of_nodes(facts)
             yield facts.finding(
@@ -85,6 +85,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 context=call.context,
                 unconfirmed=Unconfirmed(call.site, RelatedRole.UNCONFIRMED) if told and not several else None,
             )
+
+
+def _dividing(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """What divides data by the local rank but by the number of all ranks; also a function that is not in the table, if
+    it says by the names of its parameters that it takes the global rank."""
+    for call in facts.named(*_DIVIDES):
+        parts, part = _DIVIDES[call.path or f".{call.method}"]
+        if _whole(call, *parts) and _local(call.argument(*part)):
+            yield call
+    for call in facts.concerning(lambda name: name not in _DIVIDES and name != devices.GROUP):
+        given = call.keyword("global_rank") if call.keywords else None
+        if given is not None and _local(given) and any(_whole(call, _NOWHERE, name) for name, _ in call.keywords):
+            yield call
+
+
+#: the position of an argument that is given by its name alone
+_NOWHERE = 1 << 10
 
 
 def _whole(call: CallEvent, position: int, name: str) -> bool:

@@ -25,8 +25,9 @@ dist.destroy_process_group()
 No automatic fix.
 
 ## When it is wrong
-When a package that cannot be read destroys the group. Frameworks that destroy the group, and processes started by the
-program itself, are not reported.
+When a package that cannot be read destroys the group. Frameworks that destroy a group which the program has made, and
+processes started by the program itself, are not reported. Accelerate, DeepSpeed, Lightning and the Trainer of
+transformers do not destroy such a group.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#shutdown
@@ -34,13 +35,17 @@ https://docs.pytorch.org/docs/stable/distributed.html#shutdown
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts import devices, launch
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.modules import Module
 
 RULE = LintRule(
     "DD149",
@@ -57,20 +62,37 @@ _MESHES = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Groups of a script that are never destroyed."""
     made = facts.named(devices.GROUP) or facts.named(*_MESHES)
-    groups = [c for c in made if c.context.from_script]
+    groups = [c for c in made if c.context.from_script and not _is_of_one(c)]
     if (
         not groups
-        or facts.suggests(heuristics.ENDS_GROUP, heuristics.STARTS_PROCESSES)
-        or devices.placed(facts)
-        or facts.module.stars
+        or facts.suggests(heuristics.ENDS_GROUP)
+        or launch.starts_processes(facts)
+        or devices.managed(facts, Does.ENDS)
     ):
         return
-    if any(_may_end(c.path) for c in facts.calls):
+    if any(_may_end(c.path) for c in facts.calls) or (facts.module.stars and _may_end_by_star(facts.module)):
         return
     message = "this process group is never destroyed: call dist.destroy_process_group() at the end of the work"
     yield facts.finding(RULE, groups[0].site, message, context=groups[0].context)
 
 
+def _is_of_one(call: CallEvent) -> bool:
+    """Whether the group has this process alone, by its own words: nobody else can wait for it."""
+    size = call.argument(3, "world_size") if call.path == devices.GROUP else None
+    return size is not None and size.constant == 1
+
+
 def _may_end(path: str) -> bool:
     root, _, rest = path.partition(".")
-    return bool(rest) and not devices.is_read(root) and heuristics.MAY_END_GROUP.found_in(rest.lower())
+    return bool(rest) and not devices.is_read(root) and heuristics.MAY_END_GROUP.found_in(rest)
+
+
+def _may_end_by_star(module: Module) -> bool:
+    """Whether a function is called by a plain name that only `import *` can have brought, and may end the group."""
+    return any(
+        isinstance(call.func, ast.Name)
+        and call.func.id not in module.bindings
+        and call.func.id not in module.imports
+        and heuristics.MAY_END_GROUP.found_in(call.func.id)
+        for call in module.of(ast.Call)
+    )

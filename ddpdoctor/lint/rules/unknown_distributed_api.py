@@ -2,7 +2,8 @@
 
 ## What it does
 Finds names of `torch.distributed`, members of `ReduceOp` and keywords of its functions that do not exist in the
-selected version of torch (`--torch-version`, otherwise the newest known).
+selected version of torch (`--torch-version`, otherwise the newest known). Of the rest of torch it knows what torch 2 no
+longer has: `torch._six`, a warning, and private methods of DistributedDataParallel, such as `_sync_params_and_buffers`.
 
 ## Why it harms
 AttributeError, ImportError or TypeError is raised when the line is reached: on one rank only if the line is in rank 0's
@@ -25,7 +26,9 @@ Safe for well-known misspellings: only the name changes.
 When the program runs with another torch than the selected one: use `--torch-version`. Where a text of the repository
 asks for torch 1, or for an image with it, a name that was removed later is a hint, and so is one that is not known at
 all. A name that is not a known misspelling may belong to a later torch, and is a warning. Names used inside a `try`,
-tested with `hasattr`, used under a version test or set by the program itself are not reported, nor is anything private.
+tested with `hasattr`, used under a version test or set by the program itself are not reported, nor is anything else
+that is private. A test for some version and all later ones (`TORCH_VERSION >= (1, 7)`) does not keep a method that is
+gone.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html
@@ -39,6 +42,7 @@ from dataclasses import replace
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import torch_api
+from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Related, RelatedRole, Severity
@@ -54,13 +58,43 @@ _VERSION_WORDS = ("version", "hasattr", "getattr", "TORCH", "torch_greater", "is
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Every name that is read from torch.distributed, and the keywords of its functions."""
-    if facts.torch_version > c10d.NEWEST or "distributed" not in facts.module.text:
+    if facts.torch_version > c10d.NEWEST or "distributed" not in facts.module.text.lower():
         return
     aliases = _aliases(facts)
     yield from _told_once(_attributes(facts, aliases))
     yield from _imports(facts)
     for call in facts.module.of(ast.Call):
         yield from _keywords(facts, call, aliases)
+    yield from _gone(facts)
+
+
+def _gone(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Modules of torch, and private methods of its wrapper, that torch 2 no longer has."""
+    shown = ".".join(map(str, facts.torch_version))
+    if facts.torch_version < _TORCH_2:
+        return
+    imports: list[tuple[ast.stmt, str]] = [(s, s.module or "") for s in facts.module.of(ast.ImportFrom) if not s.level]
+    imports += [(s, alias.name) for s in facts.module.of(ast.Import) for alias in s.names]
+    for statement, gone in imports:
+        if gone in GONE and not _guarded(facts, statement):
+            message = f"torch {shown} has no {gone} any more: every rank ends with this import"
+            older = Unconfirmed(site_of(facts.module, statement), RelatedRole.UNSTARTED)
+            yield facts.finding(RULE, statement, message, unconfirmed=older, severity=Severity.WARNING)
+    for node in facts.module.of(ast.Attribute) if "DistributedDataParallel" in facts.module.words else ():
+        asks = node.attr in torch_api.GONE_FROM_WRAPPER and isinstance(facts.parents.get(node), ast.Call)
+        if asks and not _is_own(facts, node.attr) and not _guarded(facts, node, lower=True):
+            message = f"torch {shown}'s DistributedDataParallel has no {node.attr} any more: AttributeError"
+            older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
+            yield facts.finding(RULE, node, message, unconfirmed=older)
+
+
+_TORCH_2 = (2, 0)
+
+
+def _is_own(facts: ModuleFacts, name: str) -> bool:
+    """Whether the file asks for the name, or a class of the project has a method of it."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    return name in _asked_for(facts) or any(n.name == name for module in modules for n in module.of(ast.FunctionDef))
 
 
 def _told_once(found: Iterator[Finding | None]) -> Iterator[Finding | None]:
@@ -234,6 +268,11 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
             yield facts.finding(RULE, keyword.value, message)
 
 
+def _is_from_on(test: ast.expr) -> bool:
+    """`TORCH_VERSION >= (1, 7)`"""
+    return isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Gt, ast.GtE))
+
+
 def _close(name: str, known: Iterable[str]) -> str:
     import difflib
 
@@ -256,15 +295,17 @@ def _asked_for(facts: ModuleFacts) -> set[str]:
     }
 
 
-def _guarded(facts: ModuleFacts, node: ast.AST) -> bool:
-    """In a `try`, or under a test of the version or of what is there."""
+def _guarded(facts: ModuleFacts, node: ast.AST, *, lower: bool = False) -> bool:
+    """In a `try`, or under a test of the version or of what is there; with `lower`, one that the newest versions pass
+    is none."""
     child, parent = node, facts.parents.get(node)
     while parent is not None:
         if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
             return True
         if isinstance(parent, (ast.If, ast.IfExp, ast.BoolOp)) and child is not getattr(parent, "test", None):
             test = text_of(parent.test if isinstance(parent, (ast.If, ast.IfExp)) else parent)
-            if any(word in test for word in _VERSION_WORDS):
+            newest = lower and isinstance(parent, ast.If) and child in parent.body and _is_from_on(parent.test)
+            if not newest and any(word in test for word in _VERSION_WORDS):
                 return True
         if isinstance(parent, ast.With) and "raises" in text_of(parent.items[0].context_expr).lower():
             return True

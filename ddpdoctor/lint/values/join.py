@@ -14,6 +14,8 @@ from ddpdoctor.model.record import record
 _FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
+#: what is used in place of a GPU where there is none: `f"cuda:{rank}" if torch.cuda.is_available() else "cpu"`
+_NO_DEVICE = ("cpu",)
 
 
 @record(frozen=True, slots=True)
@@ -197,7 +199,13 @@ def _not_stand_in(value: Value, stand_in: Value) -> Value | None:
         return None
     if stand_in.known and len(stand_in.atoms) == 1 and any(stand_in.atoms[0] is s for s in _STAND_INS):
         return value if value.known or value.tags & Tag.WORLD else None
+    if stand_in.known and stand_in.atoms == _NO_DEVICE and all(map(_is_device, value.atoms)):
+        return value
     return None
+
+
+def _is_device(atom: Atom) -> bool:
+    return isinstance(atom, str) and atom.startswith("cuda:")
 
 
 def _on_some_ranks(a: Value, b: Value, masks: tuple[int, int]) -> Value | None:
