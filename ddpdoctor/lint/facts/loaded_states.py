@@ -15,8 +15,10 @@ from ddpdoctor.program.nodes import last_name, walk
 class Content(Enum):
     """What a loaded file holds, judged by its use."""
 
-    #: weights or an optimizer's state, which were saved from a device
-    STATE = "state"
+    #: weights, which may have been saved from a device
+    WEIGHTS = "weights"
+    #: the state of an optimizer, perhaps beside others: a run goes on from what it has saved, on its device
+    OPTIMIZER = "optimizer"
     #: numbers of a schedule
     PLAIN = "plain"
     UNKNOWN = "unknown"
@@ -30,7 +32,9 @@ def content_of(call: CallEvent) -> Content:
     takers = [name for name, taker in _loading(scope) if _takes(taker, call.node, names)]
     if not takers:
         return Content.UNKNOWN
-    return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.STATE
+    if heuristics.RESUMED.found_in_any(takers):
+        return Content.OPTIMIZER
+    return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.WEIGHTS
 
 
 def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:

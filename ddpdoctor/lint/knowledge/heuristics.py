@@ -516,6 +516,11 @@ GIVES_UP_WAITING = _words(
     "DD126: somebody looks at the time", "time", "monotonic", "perf_counter", "raise", "timeout", "deadline",
 )  # fmt: skip
 
+RESUMED = _pattern(
+    "an object of this name is an optimizer, whose state is as large as the network and was saved by the run itself",
+    "DD173: the state of an optimizer, and weights alone",
+    r"optim|^opt(_|$)|_opt$",
+)
 KEEPS_NUMBERS = _pattern(
     "an object of this name keeps numbers in its state, and no tensors on a device",
     "DD173: what was never on a GPU",

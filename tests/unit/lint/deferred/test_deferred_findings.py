@@ -278,7 +278,7 @@ args = parser.parse_args()
 dist.init_process_group("nccl")
 model = torch.nn.Linear(4, 4).cuda()
 if args.start_from:
-    model.load_state_dict(torch.load(args.start_from))
+    optimizer.load_state_dict(torch.load(args.start_from))
 torch.save(model.state_dict(), "last.pt")
 """
 
@@ -391,7 +391,7 @@ if __name__ == "__main__":
     model = make()
     if args.resume:
         for part in parts(args):
-            model.load_state_dict(torch.load(part))
+            optimizer.load_state_dict(torch.load(part))
     torch.save(model.state_dict(), "last.pt")
 """
 
@@ -581,7 +581,7 @@ import torch.distributed as dist
 
 
 def restore(model):
-    model.load_state_dict(torch.load("last.pt"))
+    optimizer.load_state_dict(torch.load("last.pt"))
 
 
 def train(model):
