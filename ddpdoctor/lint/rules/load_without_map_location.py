@@ -4,13 +4,13 @@
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
 `Accelerator`, beside `DistributedDataParallel(net, device_ids=...)` in a class or function that each rank runs, and a
 function that ignores its own parameter `map_location`. What goes into `load_state_dict` of an optimizer, perhaps beside
-a network's, is a warning, as the program goes on from what it has saved; what else is loaded is a hint, and the state of
-a scheduler or a sampler is not reported. A hint is also a path that is an option of the program (`args.resume`) which no
-script or text of the repository passes that starts it, one that is loaded only with such an option, and one that is
-called pretrained or by the name of a published model. It is a hint, too, where nothing in the project saves weights,
-where nothing in it calls the function, and where each command that starts the program starts one process on a machine,
-whose GPU 0 is its own, or the commands of the repository start several ranks of nothing that uses the file. A load that
-a condition on the job chooses, beside one of the same file with map_location, is not reported.
+a network's, is a warning, as the program goes on from what it has saved; what else is loaded is a hint, and the state
+of a scheduler or a sampler is not reported. A hint is also a path that is an option of the program (`args.resume`)
+which no script or text of the repository passes that starts it, one that is loaded only with such an option, and one
+that is called pretrained or by the name of a published model. It is a hint, too, where nothing in the project saves
+weights, where nothing in it calls the function, and where each command that starts the program starts one process on a
+machine, whose GPU 0 is its own, or the commands of the repository start several ranks of nothing that uses the file. A
+load that a condition on the job chooses, beside one of the same file with map_location, is not reported.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
