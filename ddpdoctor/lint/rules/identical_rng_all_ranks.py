@@ -3,7 +3,10 @@
 ## What it does
 Finds data-parallel training in which all ranks use the same constant seed, or the same command-line option, while
 augmentation or noise is drawn from those generators and no seed depends on the rank. Separate generators, for noise or
-for a `DataLoader` with workers, count as well.
+for a `DataLoader` with workers, count as well. The model may be wrapped by DDP, FSDP, Accelerate or Fabric, or the
+program may average gradients itself; the seed may be set by `transformers.set_seed`, Accelerate's `set_seed` without
+`device_specific=True` or Fabric's `seed_everything`. Where a seed by rank is surely followed by an equal one, it is
+undone and does not count.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
@@ -33,7 +36,7 @@ does not.
 ## When it is wrong
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
 is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible
-random augmentation or noise are not reported.
+random augmentation or noise are not reported. A seed that the user may leave out is a hint.
 
 It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
 so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
@@ -65,7 +68,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
-    if not seeds.data_parallel(facts) or seeds.by_framework(facts) or launch.tested_alone(facts):
+    if seeds.parted_by_framework(facts) or not seeds.data_parallel(facts) or launch.tested_alone(facts):
         return
     yield from _global(facts)
     yield from _generators(facts)
@@ -73,13 +76,20 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
-    given = seeds.seedings(facts)
-    sure = [seeds.constant(facts, call) for call in given]
-    known = all(s or seeds.configured(facts, call) for s, call in zip(sure, given, strict=True))
-    if seeds.seeds_elsewhere(facts) or not known or any(map(seeds.asked_for, given)):
+    seedings = seeds.seedings(facts)
+    given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
+    if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
         return
-    draws = list(seeds.equal_draws(facts, seeds.seeded(given)))
-    if not given or not draws:
+    sure = {id(call): seeds.constant(facts, call) for call in given}
+    alike = {id(call) for call in given if sure[id(call)] or seeds.configured(facts, call)}
+    draws = [
+        draw
+        for draw in seeds.equal_draws(facts, seeds.seeded(given))
+        if all(id(call) in alike for call in seeds.seeding(given, draw) or given)
+    ]
+    if seeds.parts_workers(given):
+        draws = [draw for draw in draws if not draw.by_worker]
+    if not draws:
         return
     crops = seeds.parted_by_crops(facts)
     lasting = [draw for draw in draws if not (crops and draw.beside_crops)]
@@ -89,17 +99,26 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
         "seed again with `+ rank` after creating the model"
     )
     message: str | Conditional = text
-    place = min(facts.place(call) for call in seeds.seeding(given, draw) or given)
+    because = seeds.seeding(given, draw) or given
+    place = min(facts.place(call) for call in because)
     severity, open_ = Severity.WARNING, None
     if not lasting:
         severity = Severity.HINT
         message = Conditional("until crops of random size that had to be drawn again make a difference: ", text)
     elif seeds.trains_briefly(facts):
         severity, message = Severity.HINT, Conditional("in the one epoch, or the few batches, that there are: ", text)
-    elif not all(sure):
+    elif any(map(seeds.asked_for, because)):
+        severity, message = (
+            Severity.HINT,
+            Conditional("where a seed is asked for, to which nobody adds the rank, ", text),
+        )
+    elif not all(sure[id(call)] for call in because):
         # whoever passes the settings may have added the rank
         severity, open_ = Severity.HINT, Unconfirmed(place)
-    related = ((draw.site, "random numbers are drawn here"),)
+    related: tuple[tuple[SourceSite, str], ...] = ((draw.site, "random numbers are drawn here"),)
+    undone = next((call for call in seedings if call not in given and seeds.differs_by_rank(call)), None)
+    if undone is not None:
+        related += ((undone.site, "this seed by rank is undone"),)
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 

@@ -133,8 +133,12 @@ def _numbered(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call, message, severity=Severity.WARNING)
 
 
-def _is_set(facts: ModuleFacts, node: ast.expr) -> bool:
-    """Whether it is a set, or a list of one, in the order that it happens to have."""
+def _is_set(facts: ModuleFacts, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
+    """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
+    made of it."""
+    if isinstance(node, ast.Name) and node.id in inside:
+        # `names = list(names)` of a parameter
+        return False
     if isinstance(node, ast.Name):
         scope = innermost_function(facts.module.tree, node.lineno) or facts.module.tree
         made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
@@ -143,10 +147,10 @@ def _is_set(facts: ModuleFacts, node: ast.expr) -> bool:
             isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
             and isinstance(n.func.value, ast.Name) and n.func.value.id == node.id for n in walk(scope)
         )  # fmt: skip
-        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0])
+        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0], inside | {node.id})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         inner = node.args[0] if len(node.args) == 1 else None
-        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner)
+        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner, inside)
         return (node.func.id in ("set", "frozenset") and inner is not None) or listed
     return isinstance(node, ast.SetComp)
 
