@@ -2,8 +2,9 @@
 
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
-on the rank, lists that each rank has shuffled for itself before the sampler divides them, and names that are numbered
-in the order of a set.
+on the rank, lists that each rank has shuffled for itself before the sampler divides them, `data.shuffle(seed=...)` by a
+seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered in
+the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -39,15 +40,16 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
-from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD133",
@@ -62,6 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _seeds(facts)
     yield from _epochs(facts)
     yield from _shuffled(facts)
+    yield from _reordered(facts)
     yield from _numbered(facts)
 
 
@@ -95,6 +98,68 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(
                     *(RULE, call.site, message), related=related, context=call.context, severity=severity
                 )
+
+
+def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`data.shuffle(seed=seed + rank)`, and then something divides by index what was made of the data."""
+    for call in facts.methods("shuffle"):
+        seed, data = call.argument(0, "seed"), call.receiver
+        if seed is None or data is None or not (seed.tags & ANY_RANK or len(seed.atoms) > 1):
+            continue
+        # each rank shuffles its own share
+        if data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1 or call.context.some_ranks_only:
+            continue
+        divided = _divided(facts, call)
+        if divided is not None:
+            message = (
+                "the seed depends on the rank: each rank has another order, so the shares that are taken by index overlap "
+                "and samples are lost"
+            )
+            yield facts.finding(
+                *(RULE, call.site, message),
+                related=((divided.site, "divided between the ranks here"),),
+                context=call.context,
+                severity=Severity.WARNING,
+            )
+
+
+def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
+    """Where data that come from the call's result are divided between the ranks by index: by a sampler, by
+    Accelerate or Fabric, or by a method of the data."""
+    made = {shuffled.result.atoms}
+    loaded: set[SourceSite] = set()
+    for call in sorted(facts.calls, key=lambda one: one.index):
+        if call.index <= shuffled.index:
+            continue
+        of_data = call.receiver is not None and call.receiver.atoms in made
+        if of_data and call.method == "shard":
+            return call
+        if of_data and call.method in _SAME_ORDER:
+            made.add(call.result.atoms)
+        given = [value for value in (*call.args, *(v for _, v in call.keywords)) if value.atoms in made]
+        if given and call.path in _DIVIDING:
+            return call
+        if given and call.path == aliases.LOADER and _by_order(call):
+            loaded.add(call.site)
+        owner = call.receiver.object if call.receiver is not None else None
+        prepares = isinstance(owner, Made) and (frameworks.kind(owner.path), call.method) in frameworks.PREPARING
+        if prepares and any(isinstance(v.object, Made) and v.object.site in loaded for v in call.args):
+            return call
+    return None
+
+
+def _by_order(loader: CallEvent) -> bool:
+    """Whether it takes what its data set has in this order, or in one that does not depend on it."""
+    return all(loader.argument(at, name) is None for at, name in ((3, "sampler"), (4, "batch_sampler")))
+
+
+#: methods of a data set that give one in the same order
+_SAME_ORDER = frozenset({
+    "select", "map", "filter", "with_format", "with_transform", "take", "skip", "flatten", "cast", "cast_column",
+    "rename_column", "rename_columns", "remove_columns", "select_columns", "add_column",
+})  # fmt: skip
+#: functions and classes that give each rank its share by index
+_DIVIDING = frozenset({aliases.SAMPLER, "datasets.distributed.split_dataset_by_node"})
 
 
 def _is_made_of(sampler: CallEvent, shuffled: Value) -> bool:
