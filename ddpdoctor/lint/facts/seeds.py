@@ -194,6 +194,26 @@ def never(facts: ModuleFacts, call: CallEvent) -> bool:
     )
 
 
+def left_in_parent(facts: ModuleFacts) -> list[CallEvent]:
+    """Calls that seed the process alone which spawns the ranks, where no rank seeds anything: what is spawned, and not
+    forked, begins with generators of its own."""
+    spawns = [
+        c for c in facts.named(*_FRESH) if (given := c.keyword("start_method")) is None or given.constant == "spawn"
+    ]
+    started = {a.object.info.qualname for c in spawns for a in c.args[:1] if isinstance(a.object, Function)}
+    if not started or len(spawns) < len(facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)):
+        return []
+    in_ranks = [c for c in facts.calls if started & set(c.context.calls)]
+    if heuristics.MAY_SEED.found_in_any((c.path or c.method).rpartition(".")[2] for c in in_ranks):
+        return []
+    first = min(spawn.index for spawn in spawns)
+    return [c for c in facts.named(*_SEEDING) if c.index < first and c.context.from_script]
+
+
+#: start ranks that inherit nothing, unless another method is asked for
+_FRESH = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
+
+
 def _star(node: ast.AST) -> bool:
     """Whether it is a star import, which may import a seeding function."""
     return isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
@@ -477,7 +497,9 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
 
 def _transform(facts: ModuleFacts) -> list[EqualDraw]:
     """The transforms that draw for each sample, where something is done with them."""
-    calls = (call for call in facts.calls if call.path.startswith(randomness.TRANSFORMS))
+    seeds_its_own = facts.named(*randomness.SEEDING_LOADERS)
+    kinds = (*randomness.TRANSFORMS, *(randomness.SEEDED_TRANSFORMS if seeds_its_own else ()))
+    calls = (call for call in facts.calls if call.path.startswith(kinds))
     return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
 
 

@@ -3,8 +3,8 @@
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
 on the rank, lists that each rank has shuffled for itself before the sampler divides them, `data.shuffle(seed=...)` by a
-seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered in
-the order of a set.
+seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered
+in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -25,8 +25,9 @@ DistributedSampler(data, seed=args.seed)
 No automatic fix.
 
 ## When it is wrong
-Only a seed that provably differs is reported. A set of numbers has one order on all ranks: names that are numbered are
-a warning, which says so, and none where `PYTHONHASHSEED` is set.
+A list that a data set's constructor shuffles without a seed, where Lightning starts the ranks, is a hint: perhaps no
+sample is taken from it by index. Only a seed that provably differs is reported. A set of numbers has one order on all
+ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -65,6 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _epochs(facts)
     yield from _shuffled(facts)
     yield from _reordered(facts)
+    yield from _constructed(facts)
     yield from _numbered(facts)
 
 
@@ -100,6 +102,51 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
                 )
 
 
+def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A data set whose constructor shuffles what it holds, in each process that Lightning starts the script in, where
+    nothing is seeded and Lightning gives the loader a sampler."""
+    trainer = next((call for call in facts.named(frameworks.LIGHTNING) if _starts_script(call)), None)
+    if trainer is None or seeds.mentioned(facts):
+        return
+    loaded = [v.object.info for c in facts.named(aliases.LOADER)
+              if (v := c.argument(0, "dataset")) is not None and isinstance(v.object, Instance)]  # fmt: skip
+    for info in loaded:
+        shuffles = [
+            call for call in facts.named(*randomness.paths(Use.SHUFFLES))
+            if call.context.function is not None and call.context.function.owner is info
+            and f"{info.name}.__init__" in call.context.calls and _own_attribute(call)
+        ]  # fmt: skip
+        if shuffles:
+            message = (
+                "nothing is seeded: each rank shuffles in its own way what the sampler of its loader divides by index, "
+                "so the shares overlap and samples are lost"
+            )
+            related = ((trainer.site, "the script runs on each rank"),)
+            first = shuffles[0]
+            yield facts.finding(
+                RULE, first.site, message, related=related, context=first.context, severity=Severity.HINT
+            )
+
+
+def _starts_script(trainer: CallEvent) -> bool:
+    """Whether the trainer starts the script once for each rank, and gives loaders their samplers."""
+    strategy = trainer.keyword("strategy")
+    said = strategy.constant if strategy is not None and strategy.known else None
+    own = [trainer.keyword(name) for name in ("use_distributed_sampler", "replace_sampler_ddp")]
+    return (
+        isinstance(said, str)
+        and said.startswith(("ddp", "fsdp", "deepspeed"))
+        and not any(word in said for word in ("spawn", "fork", "notebook"))
+        and all(given is None or given.constant is True for given in own)
+    )
+
+
+def _own_attribute(call: CallEvent) -> bool:
+    """Whether an attribute of the object is shuffled in place: `random.shuffle(self.names)`."""
+    given = call.node.args[0] if call.node.args else None
+    return isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name)
+
+
 def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`data.shuffle(seed=seed + rank)`, and then something divides by index what was made of the data."""
     for call in facts.methods("shuffle"):
@@ -112,8 +159,8 @@ def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
         divided = _divided(facts, call)
         if divided is not None:
             message = (
-                "the seed depends on the rank: each rank has another order, so the shares that are taken by index overlap "
-                "and samples are lost"
+                "the seed depends on the rank: each rank has another order, so the shares that are taken by index "
+                "overlap and samples are lost"
             )
             yield facts.finding(
                 *(RULE, call.site, message),
