@@ -331,7 +331,7 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
     for call in _global_draws(facts):
         drawn = EqualDraw(call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call))
         ours = not generators.isdisjoint(drawn.generators)
-        if ours and (drawn.by_worker or _in_training(facts, call)):
+        if ours and (drawn.by_worker or (_is_of_many(call) and _in_training(facts, call))):
             yield drawn
     if Generator.TORCH not in generators:
         return
@@ -358,6 +358,26 @@ def parts_workers(given: Iterable[CallEvent]) -> bool:
         for call in given
         for workers in (call.argument(1, "workers"),)
     )
+
+
+def _is_of_many(call: CallEvent) -> bool:
+    """Whether more than one number is drawn: one decides what all ranks do in this step, as which data to take."""
+    if Generator.PYTHON in randomness.FUNCTIONS[call.path].generators:
+        return False
+    name, given = call.path.rpartition(".")[2], call.node.args
+    if Generator.NUMPY in randomness.FUNCTIONS[call.path].generators:
+        return call.keyword("size") is not None or (name in _SHAPED and bool(given))
+    return not any(map(_is_one_number, given if name in _SHAPED else given[-1:]))
+
+
+#: functions whose arguments are the shape of what they draw
+_SHAPED = frozenset({"rand", "randn", "random", "random_sample", "standard_normal"})
+
+
+def _is_one_number(shape: ast.expr) -> bool:
+    """Whether it is `1`, `(1,)` or `()`."""
+    sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    return all(isinstance(size, ast.Constant) and size.value == 1 for size in sizes)
 
 
 def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:

@@ -35,8 +35,9 @@ does not.
 
 ## When it is wrong
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
-is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible
-random augmentation or noise are not reported. A seed that the user may leave out is a hint.
+is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
+augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
+all ranks do in this step, as a rule. A seed that the user may leave out is a hint.
 
 It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
 so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
