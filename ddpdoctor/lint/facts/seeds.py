@@ -89,11 +89,14 @@ def constant(facts: ModuleFacts, call: CallEvent) -> bool:
 def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the seed is an entry of the settings that a function is given, to which this file adds nothing:
     `cfg["seed"]`, `args.get("seed", 0)`."""
-    if call.keyword(_row(call).by_rank) is not None:
+    if call.keyword(_row(call).by_rank) is not None or differs_by_rank(call):
         return False
-    if _is_setting(facts, _seed(call)):
-        return True
-    if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
+    return _is_setting(facts, _seed(call)) or _spells_setting(facts, call)
+
+
+def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it is one by the source of the expression, and of the variables in it."""
+    if not call.node.args or len(call.args) != len(call.node.args):
         return False
     parts = paths.expressions(call, call.node.args[0])
     trees = list(filter(None, map(expression_of, parts)))

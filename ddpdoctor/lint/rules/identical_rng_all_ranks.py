@@ -53,6 +53,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -81,46 +82,54 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
     if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
         return
-    sure = {id(call): seeds.constant(facts, call) for call in given}
-    alike = {id(call) for call in given if sure[id(call)] or seeds.configured(facts, call)}
-    draws = [
-        draw
-        for draw in seeds.equal_draws(facts, seeds.seeded(given))
-        if all(id(call) in alike for call in seeds.seeding(given, draw) or given)
-    ]
-    if seeds.parts_workers(given):
-        draws = [draw for draw in draws if not draw.by_worker]
+    draws = _equal_draws(facts, given)
     if not draws:
         return
     crops = seeds.parted_by_crops(facts)
     lasting = [draw for draw in draws if not (crops and draw.beside_crops)]
     draw = (lasting or draws)[0]
-    text = (
-        "every rank uses this seed, so all ranks draw the same augmentation or noise: "
-        "seed again with `+ rank` after creating the model"
-    )
-    message: str | Conditional = text
     because = seeds.seeding(given, draw) or given
     place = min(facts.place(call) for call in because)
-    severity, open_ = Severity.WARNING, None
-    if not lasting:
-        severity = Severity.HINT
-        message = Conditional("until crops of random size that had to be drawn again make a difference: ", text)
-    elif seeds.trains_briefly(facts):
-        severity, message = Severity.HINT, Conditional("in the one epoch, or the few batches, that there are: ", text)
-    elif any(map(seeds.asked_for, because)):
-        severity, message = (
-            Severity.HINT,
-            Conditional("where a seed is asked for, to which nobody adds the rank, ", text),
-        )
-    elif not all(sure[id(call)] for call in because):
-        # whoever passes the settings may have added the rank
-        severity, open_ = Severity.HINT, Unconfirmed(place)
+    condition = _UNTIL_CROPS if not lasting else _condition(facts, because)
+    # whoever passes the settings may have added the rank
+    open_ = Unconfirmed(place) if not condition and not _all_constant(facts, because) else None
+    severity = Severity.HINT if condition or open_ else Severity.WARNING
     related: tuple[tuple[SourceSite, str], ...] = ((draw.site, "random numbers are drawn here"),)
     undone = next((call for call in seedings if call not in given and seeds.differs_by_rank(call)), None)
     if undone is not None:
         related += ((undone.site, "this seed by rank is undone"),)
+    message = Conditional(condition, _ALIKE) if condition else _ALIKE
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
+
+
+_ALIKE = (
+    "every rank uses this seed, so all ranks draw the same augmentation or noise: "
+    "seed again with `+ rank` after creating the model"
+)
+_UNTIL_CROPS = "until crops of random size that had to be drawn again make a difference: "
+
+
+def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[seeds.EqualDraw]:
+    """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
+    alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
+    apart = seeds.parts_workers(given)
+    return [
+        draw
+        for draw in seeds.equal_draws(facts, seeds.seeded(given))
+        if not (apart and draw.by_worker) and all(id(call) in alike for call in seeds.seeding(given, draw) or given)
+    ]
+
+
+def _condition(facts: ModuleFacts, because: list[CallEvent]) -> str:
+    """What has to hold besides, as the beginning of a message; "" if nothing has."""
+    if seeds.trains_briefly(facts):
+        return "in the one epoch, or the few batches, that there are: "
+    asked = any(map(seeds.asked_for, because))
+    return "where a seed is asked for, to which nobody adds the rank, " if asked else ""
+
+
+def _all_constant(facts: ModuleFacts, because: list[CallEvent]) -> bool:
+    return all(seeds.constant(facts, call) for call in because)
 
 
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:

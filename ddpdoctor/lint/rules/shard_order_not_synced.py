@@ -46,7 +46,7 @@ from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.values import Atom, Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
@@ -175,24 +175,32 @@ def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
     Accelerate or Fabric, or by a method of the data."""
     made = {shuffled.result.atoms}
     loaded: set[SourceSite] = set()
-    for call in sorted(facts.calls, key=lambda one: one.index):
-        if call.index <= shuffled.index:
-            continue
+    later = (call for call in facts.calls if call.index > shuffled.index)
+    for call in sorted(later, key=lambda one: one.index):
         of_data = call.receiver is not None and call.receiver.atoms in made
         if of_data and call.method == "shard":
             return call
         if of_data and call.method in _SAME_ORDER:
             made.add(call.result.atoms)
-        given = [value for value in (*call.args, *(v for _, v in call.keywords)) if value.atoms in made]
+        given = _is_given(call, made)
         if given and call.path in _DIVIDING:
             return call
         if given and call.path == aliases.LOADER and _by_order(call):
             loaded.add(call.site)
-        owner = call.receiver.object if call.receiver is not None else None
-        prepares = isinstance(owner, Made) and (frameworks.kind(owner.path), call.method) in frameworks.PREPARING
-        if prepares and any(isinstance(v.object, Made) and v.object.site in loaded for v in call.args):
+        if _prepares(call) and any(isinstance(v.object, Made) and v.object.site in loaded for v in call.args):
             return call
     return None
+
+
+def _is_given(call: CallEvent, made: set[tuple[Atom, ...]]) -> bool:
+    """Whether one of these is an argument."""
+    return any(value.atoms in made for value in (*call.args, *(v for _, v in call.keywords)))
+
+
+def _prepares(call: CallEvent) -> bool:
+    """Whether Accelerate or Fabric gives each rank its share of the loaders in the call."""
+    owner = call.receiver.object if call.receiver is not None else None
+    return isinstance(owner, Made) and (frameworks.kind(owner.path), call.method) in frameworks.PREPARING
 
 
 def _by_order(loader: CallEvent) -> bool:
