@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import launch, loaders, paths, random_draws
+from ddpdoctor.lint.facts import averaged_gradients, launch, loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
-from ddpdoctor.lint.knowledge.randomness import Generator, Use
+from ddpdoctor.lint.knowledge.randomness import Generator, RandomFunction, Use
+from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value, unknown
@@ -22,6 +23,10 @@ from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of
 
+#: functions that seed global generators, those of frameworks as well
+_SEEDING = randomness.paths(Use.SEEDS)
+#: the method of Fabric that does
+_FABRIC_SEEDS = "seed_everything"
 #: functions that save, set or isolate the state of torch's generator
 _STATE = tuple(randomness.last_names(Use.SAVES, Use.RESTORES, of=Generator.TORCH))
 
@@ -34,8 +39,25 @@ def seedings(facts: ModuleFacts) -> list[CallEvent]:
                if isinstance(a.object, Function)}  # fmt: skip
     workers = [v.object.info for c in facts.named(aliases.LOADER)
                if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
-    return [c for c in facts.named(*randomness.SEEDERS) if not started or started & set(c.context.calls)
+    by_framework = [c for c in facts.methods(_FABRIC_SEEDS) if _kind_of(c) == frameworks.FABRIC]
+    return [c for c in (*facts.named(*_SEEDING), *by_framework) if not started or started & set(c.context.calls)
             if c.context.function not in workers]  # fmt: skip
+
+
+def _kind_of(call: CallEvent) -> str:
+    """The framework's class whose method is called."""
+    made = call.receiver.object if call.receiver is not None else None
+    return frameworks.kind(made.path) if isinstance(made, Made) else ""
+
+
+def _row(call: CallEvent) -> RandomFunction:
+    """What a call that seeds does, also if it is a method of a framework's object."""
+    return randomness.FUNCTIONS[call.path or f"lightning.fabric.{_FABRIC_SEEDS}"]
+
+
+def _seed(call: CallEvent) -> Value | None:
+    """The seed that is given."""
+    return call.argument(0, "seed")
 
 
 def asked_for(call: CallEvent) -> bool:
@@ -45,17 +67,21 @@ def asked_for(call: CallEvent) -> bool:
 
 def differs_by_rank(call: CallEvent) -> bool:
     """Whether the seed is a function of the rank."""
-    value = call.args[0] if call.args else None
-    if value is None:
+    adds = call.keyword(_row(call).by_rank)
+    if adds is not None and adds.constant is True:
         return True
+    value = _seed(call)
+    if value is None:
+        # the functions of frameworks then use the launcher's seed
+        return call.path in randomness.SEEDERS
     by_rank = value.tags & (ANY_RANK | Tag.IN_GROUP)
     return bool(by_rank) or len(value.atoms) > 1 or value.taint is value.taint.RANK
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the seed is a known number or a command-line option, equal on all ranks."""
-    value = call.args[0] if call.args else None
-    if value is None:
+    value, adds = _seed(call), call.keyword(_row(call).by_rank)
+    if value is None or (adds is not None and adds.constant is not False):
         return False
     return (value.known and isinstance(value.constant, int)) or _option(facts, value)
 
@@ -63,7 +89,14 @@ def constant(facts: ModuleFacts, call: CallEvent) -> bool:
 def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the seed is an entry of the settings that a function is given, to which this file adds nothing:
     `cfg["seed"]`, `args.get("seed", 0)`."""
-    if differs_by_rank(call) or not call.node.args or len(call.args) != len(call.node.args):
+    if call.keyword(_row(call).by_rank) is not None or differs_by_rank(call):
+        return False
+    return _is_setting(facts, _seed(call)) or _spells_setting(facts, call)
+
+
+def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it is one by the source of the expression, and of the variables in it."""
+    if not call.node.args or len(call.args) != len(call.node.args):
         return False
     parts = paths.expressions(call, call.node.args[0])
     trees = list(filter(None, map(expression_of, parts)))
@@ -75,6 +108,19 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     stored = any(_sets(module, name) for module in modules for name in entries)
     roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
     return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
+
+
+def _is_setting(facts: ModuleFacts, seed: Value | None) -> bool:
+    """Whether it is `cfg.seed` of something that is no object of the project and does not depend on the rank, through
+    whatever functions it came."""
+    obj = seed.object if seed is not None else None
+    if not isinstance(obj, Method) or not heuristics.WANTS_SEED.found_in(obj.name):
+        return False
+    holder = obj.receiver
+    plain = holder.object is None or isinstance(holder.object, Made)
+    by_rank = holder.tags & (ANY_RANK | Tag.IN_GROUP) or len(holder.atoms) > 1 or holder.taint > holder.taint.UNKNOWN
+    modules = (facts.module, *facts.analysis.reached.values())
+    return plain and not by_rank and not any(_sets(module, obj.name) for module in modules)
 
 
 def _only_reads(node: ast.AST) -> bool:
@@ -97,12 +143,18 @@ def _entry(node: ast.AST) -> str:
     return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
 
 
+#: functions whose result holds what their argument does
+_COPIES = ("copy.copy", "copy.deepcopy")
+
+
 def _option(facts: ModuleFacts, value: Value) -> bool:
     """Whether it is `args.seed` as parsed, or an entry of hydra's configuration, which nothing visible overwrites."""
     names: list[str] = []
     while isinstance(value.object, Method):
         names.append(value.object.name)
         value = value.object.receiver
+    while isinstance(value.object, Made) and value.object.path in _COPIES and value.object.args:
+        value = value.object.args[0]
     modules = (facts.module, *facts.analysis.reached.values())
     if not names or any(_sets(module, names[0]) for module in modules):
         return False
@@ -145,6 +197,26 @@ def never(facts: ModuleFacts, call: CallEvent) -> bool:
     )
 
 
+def left_in_parent(facts: ModuleFacts) -> list[CallEvent]:
+    """Calls that seed the process alone which spawns the ranks, where no rank seeds anything: what is spawned, and not
+    forked, begins with generators of its own."""
+    spawns = [
+        c for c in facts.named(*_FRESH) if (given := c.keyword("start_method")) is None or given.constant == "spawn"
+    ]
+    started = {a.object.info.qualname for c in spawns for a in c.args[:1] if isinstance(a.object, Function)}
+    if not started or len(spawns) < len(facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)):
+        return []
+    in_ranks = [c for c in facts.calls if started & set(c.context.calls)]
+    if heuristics.MAY_SEED.found_in_any((c.path or c.method).rpartition(".")[2] for c in in_ranks):
+        return []
+    first = min(spawn.index for spawn in spawns)
+    return [c for c in facts.named(*_SEEDING) if c.index < first and c.context.from_script]
+
+
+#: start ranks that inherit nothing, unless another method is asked for
+_FRESH = ("torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn")
+
+
 def _star(node: ast.AST) -> bool:
     """Whether it is a star import, which may import a seeding function."""
     return isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names)
@@ -155,12 +227,35 @@ def by_framework(facts: ModuleFacts) -> bool:
     return packages.imported(facts.module.imports.values(), Does.SEEDS)
 
 
+def parted_by_framework(facts: ModuleFacts) -> bool:
+    """Whether there is a framework that gives each rank's generators another seed without being asked."""
+    return packages.imported(facts.module.imports.values(), Does.SEEDS_APART)
+
+
 def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Whether workers or samplers are seeded by the program: its `worker_init_fn` may add the rank."""
-    if facts.mentions(*_STATE):
+    if any(map(_handles_state, (facts.module, *facts.analysis.reached.values()))):
         return True
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
     return facts.suggests(heuristics.WORKER_SEED) and not (given and all(map(hands_on, given)))
+
+
+def _handles_state(module: Module) -> bool:
+    """Whether it saves, sets or isolates the state of torch's generator, elsewhere than in a data set: that draws twice
+    alike for one sample."""
+    if not any(word in module.words for word in _STATE):
+        return False
+    inside = {id(n) for info in module.of(ast.ClassDef) if _is_data_set(info) for n in walk(info)}
+    named = (n for kind in (ast.Attribute, ast.Name, ast.alias) for n in module.of(kind))
+    return any(_word(n) in _STATE and id(n) not in inside for n in named)
+
+
+def _is_data_set(info: ast.ClassDef) -> bool:
+    return any(last_name(base).endswith("Dataset") for base in info.bases)
+
+
+def _word(node: ast.AST) -> str:
+    return node.name if isinstance(node, ast.alias) else last_name(node)
 
 
 def hands_on(value: Value) -> bool:
@@ -175,7 +270,22 @@ def hands_on(value: Value) -> bool:
 
 def data_parallel(facts: ModuleFacts) -> bool:
     """Whether a model is wrapped for data-parallel training."""
-    return bool(facts.named(*DDP_PATHS)) or bool(facts.named(aliases.FSDP))
+    if facts.named(*DDP_PATHS) or facts.named(aliases.FSDP):
+        return True
+    return bool(_wrapping_by_framework(facts)) or bool(averaged_gradients.calls(facts))
+
+
+def _wrapping_by_framework(facts: ModuleFacts) -> list[CallEvent]:
+    """Calls by which Accelerate or Fabric wraps a model."""
+    prepared = facts.methods(*{method for _, method in _WRAPPING})
+    return [call for call in prepared if (_kind_of(call), call.method) in _WRAPPING]
+
+
+#: methods of frameworks that wrap a model for data-parallel training
+_WRAPPING = frozenset({
+    (frameworks.ACCELERATOR, "prepare"), (frameworks.ACCELERATOR, "prepare_model"),
+    (frameworks.FABRIC, "setup"), (frameworks.FABRIC, "setup_module"),
+})  # fmt: skip
 
 
 def trains(facts: ModuleFacts) -> bool:
@@ -200,7 +310,7 @@ def kept_draw(facts: ModuleFacts) -> SourceSite | None:
 
 def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
     """The global generators that these calls seed."""
-    return frozenset(generator for call in given for generator in randomness.FUNCTIONS[call.path].generators)
+    return frozenset(generator for call in given for generator in _row(call).generators)
 
 
 class EqualDraw(NamedTuple):
@@ -224,7 +334,7 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
     for call in _global_draws(facts):
         drawn = EqualDraw(call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call))
         ours = not generators.isdisjoint(drawn.generators)
-        if ours and (drawn.by_worker or _in_training(facts, call)):
+        if ours and (drawn.by_worker or (_is_of_many(call) and _in_training(facts, call))):
             yield drawn
     if Generator.TORCH not in generators:
         return
@@ -232,10 +342,51 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
     yield from (draw for draw in others if draw.by_worker or not generators.isdisjoint(draw.generators))
 
 
+def undone_by(call: CallEvent, seedings: Iterable[CallEvent]) -> CallEvent | None:
+    """The last of the calls that surely seeds the same generators again, whatever this call seeds them with."""
+    mine = set(_row(call).generators)
+    later = (
+        other for other in seedings
+        if other.index > call.index and mine <= set(_row(other).generators)
+        and surely_before(call.context, other.context) and surely_before(other.context, call.context)
+    )  # fmt: skip
+    return max(later, key=lambda other: other.index, default=None)
+
+
+def parts_workers(given: Iterable[CallEvent]) -> bool:
+    """Whether Lightning seeds the workers of loaders by rank: `seed_everything(seed, workers=True)`, of Fabric's own
+    method by default."""
+    return any(
+        (workers is None and call.method == _FABRIC_SEEDS) or (workers is not None and workers.constant is not False)
+        for call in given
+        for workers in (call.argument(1, "workers"),)
+    )
+
+
+def _is_of_many(call: CallEvent) -> bool:
+    """Whether more than one number is drawn: one decides what all ranks do in this step, as which data to take."""
+    if Generator.PYTHON in randomness.FUNCTIONS[call.path].generators:
+        return False
+    name, given = call.path.rpartition(".")[2], call.node.args
+    if Generator.NUMPY in randomness.FUNCTIONS[call.path].generators:
+        return call.keyword("size") is not None or (name in _SHAPED and bool(given))
+    return not any(map(_is_one_number, given if name in _SHAPED else given[-1:]))
+
+
+#: functions whose arguments are the shape of what they draw
+_SHAPED = frozenset({"rand", "randn", "random", "random_sample", "standard_normal"})
+
+
+def _is_one_number(shape: ast.expr) -> bool:
+    """Whether it is `1`, `(1,)` or `()`."""
+    sizes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    return all(isinstance(size, ast.Constant) and size.value == 1 for size in sizes)
+
+
 def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
     """Those of the calls that seed what is drawn from; workers are seeded from torch's generator."""
     source = {*draw.generators, *((Generator.TORCH,) if draw.by_worker else ())}
-    return [call for call in given if not source.isdisjoint(randomness.FUNCTIONS[call.path].generators)]
+    return [call for call in given if not source.isdisjoint(_row(call).generators)]
 
 
 def parted_by_crops(facts: ModuleFacts) -> bool:
@@ -299,7 +450,8 @@ def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
 
 def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     """In the forward of a wrapped model, if that is in another file."""
-    given = (call.argument(0, "module") for call in facts.named(*DDP_PATHS))
+    given = [call.argument(0, "module") for call in facts.named(*DDP_PATHS)]
+    given += [value for call in _wrapping_by_framework(facts) for value in call.args]
     draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
     return [_of(draw, by_worker=False) for draw in draws if draw is not None]
 
@@ -368,7 +520,9 @@ def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:
 
 def _transform(facts: ModuleFacts) -> list[EqualDraw]:
     """The transforms that draw for each sample, where something is done with them."""
-    calls = (call for call in facts.calls if call.path.startswith(randomness.TRANSFORMS))
+    seeds_its_own = facts.named(*randomness.SEEDING_LOADERS)
+    kinds = (*randomness.TRANSFORMS, *(randomness.SEEDED_TRANSFORMS if seeds_its_own else ()))
+    calls = (call for call in facts.calls if call.path.startswith(kinds))
     return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
 
 

@@ -19,6 +19,8 @@ class Does(Flag):
     KNOWN = auto()
     #: seeds the generators, or gives each rank its own
     SEEDS = auto()
+    #: gives each rank's generators another seed, unasked; of those that were not read, may do so
+    SEEDS_APART = auto()
     #: chooses the device of a process, or starts each with one visible device
     DEVICES = auto()
     #: sets the samplers' epoch, or uses samplers of its own
@@ -33,25 +35,26 @@ class Does(Flag):
 
 
 _K, _S, _D, _E, _N = Does.KNOWN, Does.SEEDS, Does.DEVICES, Does.EPOCHS, Does.ENDS
+_SA = Does.SEEDS | Does.SEEDS_APART
 PACKAGES: dict[str, Does] = {
     "accelerate": _K | _S | _D | _E,
     "apex": _K,
-    "catalyst": _S | _D | _E | _N,
+    "catalyst": _SA | _D | _E | _N,
     "colossalai": _D | _N,
-    "composer": _S | _D | _E | _N,
+    "composer": _SA | _D | _E | _N,
     "deepspeed": _K | _D,
-    "detectron2": _K | _S | _D | _E | _N,
+    "detectron2": _K | _SA | _D | _E | _N,
     "fairscale": _D | _N,
     "fairseq": _D | _N,
     "fastai": _E,
     "horovod": _K | _D,
     "hydra": Does.CALLS_BY_NAME,
-    "ignite": _K | _S | _D | _E | _N,
+    "ignite": _K | _SA | _D | _E | _N,
     "lightning": _K | _S | _D | _E,
     "lightning_fabric": _K | _S | _D | _E,
     "megatron": _D | _N,
     "mmcv": _K | _D | _E,
-    "mmengine": _K | _S | _D | _E,
+    "mmengine": _K | _SA | _D | _E,
     "pytorch_lightning": _K | _S | _D | _E,
     "ray": _D | Does.STARTS | _N,
     "submitit": Does.STARTS,
@@ -61,7 +64,7 @@ PACKAGES: dict[str, Does] = {
     "torchtnt": _D | _N,
     "torchtune": _D | _N,
     "transformers": _K | _S | _D | _E,
-    "trl": _K | _S | _D | _E,
+    "trl": _K | _SA | _D | _E,
     "vllm": _D | _N,
 }
 

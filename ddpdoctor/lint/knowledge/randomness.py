@@ -115,6 +115,9 @@ TRANSFORMS = tuple(
     for module in ("", ".v2")
     for name in ("Random", "AutoAugment", "RandAugment", "TrivialAugment", "ColorJitter")
 )
+#: the same with generators of their own, which these loaders seed from torch's, in each worker
+SEEDED_TRANSFORMS = ("monai.transforms.Rand",)
+SEEDING_LOADERS = ("monai.data.DataLoader", "monai.data.ThreadDataLoader")
 #: those that draw again until what they drew fits the picture: how much they draw depends on the picture's size
 DRAWN_UNTIL_FITTING = ("torchvision.transforms.RandomResizedCrop", "torchvision.transforms.v2.RandomResizedCrop")
 #: methods by which a generator object of numpy or Python draws

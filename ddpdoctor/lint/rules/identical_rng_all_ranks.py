@@ -3,7 +3,10 @@
 ## What it does
 Finds data-parallel training in which all ranks use the same constant seed, or the same command-line option, while
 augmentation or noise is drawn from those generators and no seed depends on the rank. Separate generators, for noise or
-for a `DataLoader` with workers, count as well.
+for a `DataLoader` with workers, count as well. The model may be wrapped by DDP, FSDP, Accelerate or Fabric, or the
+program may average gradients itself; the seed may be set by `transformers.set_seed`, Accelerate's `set_seed` without
+`device_specific=True` or Fabric's `seed_everything`. Where a seed by rank is surely followed by an equal one, it is
+undone and does not count.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
@@ -32,8 +35,9 @@ does not.
 
 ## When it is wrong
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
-is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible
-random augmentation or noise are not reported.
+is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
+augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
+all ranks do in this step, as a rule. A seed that the user may leave out is a hint.
 
 It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
 so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
@@ -49,6 +53,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -65,7 +70,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
-    if not seeds.data_parallel(facts) or seeds.by_framework(facts) or launch.tested_alone(facts):
+    if seeds.parted_by_framework(facts) or not seeds.data_parallel(facts) or launch.tested_alone(facts):
         return
     yield from _global(facts)
     yield from _generators(facts)
@@ -73,34 +78,58 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
-    given = seeds.seedings(facts)
-    sure = [seeds.constant(facts, call) for call in given]
-    known = all(s or seeds.configured(facts, call) for s, call in zip(sure, given, strict=True))
-    if seeds.seeds_elsewhere(facts) or not known or any(map(seeds.asked_for, given)):
+    seedings = seeds.seedings(facts)
+    given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
+    if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
         return
-    draws = list(seeds.equal_draws(facts, seeds.seeded(given)))
-    if not given or not draws:
+    draws = _equal_draws(facts, given)
+    if not draws:
         return
     crops = seeds.parted_by_crops(facts)
     lasting = [draw for draw in draws if not (crops and draw.beside_crops)]
     draw = (lasting or draws)[0]
-    text = (
-        "every rank uses this seed, so all ranks draw the same augmentation or noise: "
-        "seed again with `+ rank` after creating the model"
-    )
-    message: str | Conditional = text
-    place = min(facts.place(call) for call in seeds.seeding(given, draw) or given)
-    severity, open_ = Severity.WARNING, None
-    if not lasting:
-        severity = Severity.HINT
-        message = Conditional("until crops of random size that had to be drawn again make a difference: ", text)
-    elif seeds.trains_briefly(facts):
-        severity, message = Severity.HINT, Conditional("in the one epoch, or the few batches, that there are: ", text)
-    elif not all(sure):
-        # whoever passes the settings may have added the rank
-        severity, open_ = Severity.HINT, Unconfirmed(place)
-    related = ((draw.site, "random numbers are drawn here"),)
+    because = seeds.seeding(given, draw) or given
+    place = min(facts.place(call) for call in because)
+    condition = _UNTIL_CROPS if not lasting else _condition(facts, because)
+    # whoever passes the settings may have added the rank
+    open_ = Unconfirmed(place) if not condition and not _all_constant(facts, because) else None
+    severity = Severity.HINT if condition or open_ else Severity.WARNING
+    related: tuple[tuple[SourceSite, str], ...] = ((draw.site, "random numbers are drawn here"),)
+    undone = next((call for call in seedings if call not in given and seeds.differs_by_rank(call)), None)
+    if undone is not None:
+        related += ((undone.site, "this seed by rank is undone"),)
+    message = Conditional(condition, _ALIKE) if condition else _ALIKE
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
+
+
+_ALIKE = (
+    "every rank uses this seed, so all ranks draw the same augmentation or noise: "
+    "seed again with `+ rank` after creating the model"
+)
+_UNTIL_CROPS = "until crops of random size that had to be drawn again make a difference: "
+
+
+def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[seeds.EqualDraw]:
+    """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
+    alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
+    apart = seeds.parts_workers(given)
+    return [
+        draw
+        for draw in seeds.equal_draws(facts, seeds.seeded(given))
+        if not (apart and draw.by_worker) and all(id(call) in alike for call in seeds.seeding(given, draw) or given)
+    ]
+
+
+def _condition(facts: ModuleFacts, because: list[CallEvent]) -> str:
+    """What has to hold besides, as the beginning of a message; "" if nothing has."""
+    if seeds.trains_briefly(facts):
+        return "in the one epoch, or the few batches, that there are: "
+    asked = any(map(seeds.asked_for, because))
+    return "where a seed is asked for, to which nobody adds the rank, " if asked else ""
+
+
+def _all_constant(facts: ModuleFacts, because: list[CallEvent]) -> bool:
+    return all(seeds.constant(facts, call) for call in because)
 
 
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:

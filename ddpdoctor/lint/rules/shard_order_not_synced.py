@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
-on the rank, lists that each rank has shuffled for itself before the sampler divides them, and names that are numbered
+on the rank, lists that each rank has shuffled for itself before the sampler divides them, `data.shuffle(seed=...)` by a
+seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered
 in the order of a set.
 
 ## Why it harms
@@ -24,8 +25,9 @@ DistributedSampler(data, seed=args.seed)
 No automatic fix.
 
 ## When it is wrong
-Only a seed that provably differs is reported. A set of numbers has one order on all ranks: names that are numbered are
-a warning, which says so, and none where `PYTHONHASHSEED` is set.
+A list that a data set's constructor shuffles without a seed, where Lightning starts the ranks, is a hint: perhaps no
+sample is taken from it by index. Only a seed that provably differs is reported. A set of numbers has one order on all
+ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -39,15 +41,16 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
-from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
+from ddpdoctor.lint.values.values import Atom, Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD133",
@@ -62,6 +65,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _seeds(facts)
     yield from _epochs(facts)
     yield from _shuffled(facts)
+    yield from _reordered(facts)
+    yield from _constructed(facts)
     yield from _numbered(facts)
 
 
@@ -95,6 +100,121 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(
                     *(RULE, call.site, message), related=related, context=call.context, severity=severity
                 )
+
+
+def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A data set whose constructor shuffles what it holds, in each process that Lightning starts the script in, where
+    nothing is seeded and Lightning gives the loader a sampler."""
+    trainer = next((call for call in facts.named(frameworks.LIGHTNING) if _starts_script(call)), None)
+    if trainer is None or seeds.mentioned(facts):
+        return
+    loaded = [v.object.info for c in facts.named(aliases.LOADER)
+              if (v := c.argument(0, "dataset")) is not None and isinstance(v.object, Instance)]  # fmt: skip
+    for info in loaded:
+        shuffles = [
+            call for call in facts.named(*randomness.paths(Use.SHUFFLES))
+            if call.context.function is not None and call.context.function.owner is info
+            and f"{info.name}.__init__" in call.context.calls and _own_attribute(call)
+        ]  # fmt: skip
+        if shuffles:
+            message = (
+                "nothing is seeded: each rank shuffles in its own way what the sampler of its loader divides by index, "
+                "so the shares overlap and samples are lost"
+            )
+            related = ((trainer.site, "the script runs on each rank"),)
+            first = shuffles[0]
+            yield facts.finding(
+                RULE, first.site, message, related=related, context=first.context, severity=Severity.HINT
+            )
+
+
+def _starts_script(trainer: CallEvent) -> bool:
+    """Whether the trainer starts the script once for each rank, and gives loaders their samplers."""
+    strategy = trainer.keyword("strategy")
+    said = strategy.constant if strategy is not None and strategy.known else None
+    own = [trainer.keyword(name) for name in ("use_distributed_sampler", "replace_sampler_ddp")]
+    return (
+        isinstance(said, str)
+        and said.startswith(("ddp", "fsdp", "deepspeed"))
+        and not any(word in said for word in ("spawn", "fork", "notebook"))
+        and all(given is None or given.constant is True for given in own)
+    )
+
+
+def _own_attribute(call: CallEvent) -> bool:
+    """Whether an attribute of the object is shuffled in place: `random.shuffle(self.names)`."""
+    given = call.node.args[0] if call.node.args else None
+    return isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name)
+
+
+def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`data.shuffle(seed=seed + rank)`, and then something divides by index what was made of the data."""
+    for call in facts.methods("shuffle"):
+        seed, data = call.argument(0, "seed"), call.receiver
+        if seed is None or data is None or not (seed.tags & ANY_RANK or len(seed.atoms) > 1):
+            continue
+        # each rank shuffles its own share
+        if data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1 or call.context.some_ranks_only:
+            continue
+        divided = _divided(facts, call)
+        if divided is not None:
+            message = (
+                "the seed depends on the rank: each rank has another order, so the shares that are taken by index "
+                "overlap and samples are lost"
+            )
+            yield facts.finding(
+                *(RULE, call.site, message),
+                related=((divided.site, "divided between the ranks here"),),
+                context=call.context,
+                severity=Severity.WARNING,
+            )
+
+
+def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
+    """Where data that come from the call's result are divided between the ranks by index: by a sampler, by
+    Accelerate or Fabric, or by a method of the data."""
+    made = {shuffled.result.atoms}
+    loaded: set[SourceSite] = set()
+    later = (call for call in facts.calls if call.index > shuffled.index)
+    for call in sorted(later, key=lambda one: one.index):
+        of_data = call.receiver is not None and call.receiver.atoms in made
+        if of_data and call.method == "shard":
+            return call
+        if of_data and call.method in _SAME_ORDER:
+            made.add(call.result.atoms)
+        given = _is_given(call, made)
+        if given and call.path in _DIVIDING:
+            return call
+        if given and call.path == aliases.LOADER and _by_order(call):
+            loaded.add(call.site)
+        if _prepares(call) and any(isinstance(v.object, Made) and v.object.site in loaded for v in call.args):
+            return call
+    return None
+
+
+def _is_given(call: CallEvent, made: set[tuple[Atom, ...]]) -> bool:
+    """Whether one of these is an argument."""
+    return any(value.atoms in made for value in (*call.args, *(v for _, v in call.keywords)))
+
+
+def _prepares(call: CallEvent) -> bool:
+    """Whether Accelerate or Fabric gives each rank its share of the loaders in the call."""
+    owner = call.receiver.object if call.receiver is not None else None
+    return isinstance(owner, Made) and (frameworks.kind(owner.path), call.method) in frameworks.PREPARING
+
+
+def _by_order(loader: CallEvent) -> bool:
+    """Whether it takes what its data set has in this order, or in one that does not depend on it."""
+    return all(loader.argument(at, name) is None for at, name in ((3, "sampler"), (4, "batch_sampler")))
+
+
+#: methods of a data set that give one in the same order
+_SAME_ORDER = frozenset({
+    "select", "map", "filter", "with_format", "with_transform", "take", "skip", "flatten", "cast", "cast_column",
+    "rename_column", "rename_columns", "remove_columns", "select_columns", "add_column",
+})  # fmt: skip
+#: functions and classes that give each rank its share by index
+_DIVIDING = frozenset({aliases.SAMPLER, "datasets.distributed.split_dataset_by_node"})
 
 
 def _is_made_of(sampler: CallEvent, shuffled: Value) -> bool:
@@ -133,12 +253,13 @@ def _numbered(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call, message, severity=Severity.WARNING)
 
 
-def _is_set(facts: ModuleFacts, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether it is a set, or a list of one, in the order that it happens to have; `seen` are the variables that were
-    followed to it, of which one may be made of itself: `words = list(words)`."""
+def _is_set(facts: ModuleFacts, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
+    """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
+    made of it."""
+    if isinstance(node, ast.Name) and node.id in inside:
+        # `names = list(names)` of a parameter
+        return False
     if isinstance(node, ast.Name):
-        if node.id in seen:
-            return False
         scope = innermost_function(facts.module.tree, node.lineno) or facts.module.tree
         made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
         assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
@@ -146,10 +267,10 @@ def _is_set(facts: ModuleFacts, node: ast.expr, seen: frozenset[str] = frozenset
             isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
             and isinstance(n.func.value, ast.Name) and n.func.value.id == node.id for n in walk(scope)
         )  # fmt: skip
-        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0], seen | {node.id})
+        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0], inside | {node.id})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         inner = node.args[0] if len(node.args) == 1 else None
-        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner, seen)
+        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner, inside)
         return (node.func.id in ("set", "frozenset") and inner is not None) or listed
     return isinstance(node, ast.SetComp)
 

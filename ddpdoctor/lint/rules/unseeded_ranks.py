@@ -4,7 +4,8 @@
 Finds a script that creates a process group and trains, and that neither seeds a generator nor calls a framework's seed
 function in any of the files that it uses. It is a warning where the program shows that it needs one: it has an option
 for a seed that nothing reads, or each rank draws what an object keeps that is neither a model nor a data set. Else it
-is a hint: a demonstration or a measurement need not be repeated.
+is a hint: a demonstration or a measurement need not be repeated. It is a hint, too, where a script seeds itself and
+then spawns the ranks, none of which is seeded: spawned processes inherit no generator.
 
 ## Why it harms
 No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, a
@@ -59,7 +60,8 @@ _GROUP = "torch.distributed.init_process_group"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Scripts that create a group and train without any seed in reach."""
+    """Scripts that create a group and train without any seed in reach, or with one that no rank gets."""
+    yield from _left(facts)
     groups = [c for c in facts.named(_GROUP) if c.context.from_script]
     if not groups or seeds.mentioned(facts) or seeds.by_framework(facts) or not seeds.trains(facts):
         return
@@ -67,6 +69,16 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     because = _because(facts)
     severity = None if because else Severity.HINT
     yield facts.finding(RULE, facts.place(groups[0]), message, related=because, severity=severity)
+
+
+def _left(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A seed for the process that spawns the ranks, and for none of them."""
+    if seeds.by_framework(facts) or not seeds.data_parallel(facts) or not seeds.trains(facts):
+        return
+    left = seeds.left_in_parent(facts)
+    if left:
+        message = "only the process that spawns the ranks is seeded, which inherit nothing of it: seed in each of them"
+        yield facts.finding(RULE, min(facts.place(call) for call in left), message, severity=Severity.HINT)
 
 
 def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
