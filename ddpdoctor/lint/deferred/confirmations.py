@@ -346,7 +346,9 @@ def _set_by_rank(repository: Repository, finding: Finding) -> Confirmation | Non
         tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
         for test in choices_at(tree, line) if tree is not None else ():
             names.update(_flags(test))
-    for path, text in (repository.texts or {}).items():
+    # what the file itself sets is known there
+    others = {path: text for path, text in (repository.texts or {}).items() if path != _path(finding)}
+    for path, text in others.items():
         for name in sorted(names):
             assigned = rb"^[ \t]*[\w.\[\"']*\b" + re.escape(name.encode()) + rb"[\"']?\]?[ \t]*=(?!=)[^\n]*"
             set_by_rank = re.search(assigned + _RANK_COMPARED, text, re.MULTILINE)

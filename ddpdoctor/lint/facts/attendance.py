@@ -132,6 +132,8 @@ def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSi
     chosen = [guard for guard in context.guards if len(guard.truth) > 1]
     if not 1 < len(ranks) < WORLD or not chosen or context.handler == "except":
         return None
+    if any(len({repr(guard.truth[rank]) for rank in ranks}) > 1 for guard in chosen):
+        return None  # the last rank, say, of a pipeline, and the first where there is none
     if not all(guard in chosen or is_harmless(facts, guard) for guard in context.guards):
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):

@@ -25,8 +25,10 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     """Error if ranks can certainly diverge, warning if it is likely; a hint where what the others run is handed to
-    something that may run it on these, too; None for a file that is not being written, and where there is one rank."""
-    if single_process.refuses_several(facts, (*item.chain, item.op.site)):
+    something that may run it on these, too; None for a file that is not being written, and where there is one rank, or
+    those that go on are a group of their own."""
+    way = (*item.chain, item.op.site)
+    if single_process.refuses_several(facts, way) or single_process.is_regrouped(facts, way):
         return None
     if not item.local:
         if _handed_on(facts, item):

@@ -76,17 +76,35 @@ def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
     return False
 
 
-def _sets_one(node: ast.AST) -> bool:
-    """`os.environ["WORLD_SIZE"] = "1"`: the group that is made from the environment has this rank alone."""
+def is_regrouped(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
+    """Whether the program divides the ranks before it goes this way, and each part makes a group of its own:
+    `os.environ["WORLD_SIZE"] = str(int(os.environ["WORLD_SIZE"]) // 2)`."""
+    for site in way:
+        module = blocks.module_of(facts, site)
+        scope = (innermost_function(module.tree, site.line) or module.tree) if module is not None else None
+        for statement in blocks.passed(scope, site.line) if scope is not None else ():
+            sizes = (value for node in walk(statement) if (value := _size_set(node)) is not None)
+            if any(isinstance(part, ast.Constant) and part.value == _SIZE for value in sizes for part in walk(value)):
+                return True
+    return False
+
+
+_SIZE = "WORLD_SIZE"
+
+
+def _size_set(node: ast.AST) -> ast.expr | None:
+    """What the number of ranks is set to from which a group is made: `os.environ["WORLD_SIZE"] = ...`."""
     target = node.targets[0] if isinstance(node, ast.Assign) else None
-    key = target.slice if isinstance(target, ast.Subscript) and last_name(target.value) == "environ" else None
-    return (
-        isinstance(node, ast.Assign)
-        and isinstance(key, ast.Constant)
-        and key.value == "WORLD_SIZE"
-        and isinstance(node.value, ast.Constant)
-        and node.value.value == "1"
-    )
+    if not isinstance(node, ast.Assign) or not isinstance(target, ast.Subscript):
+        return None
+    key = target.slice if last_name(target.value) == "environ" else None
+    return node.value if isinstance(key, ast.Constant) and key.value == _SIZE else None
+
+
+def _sets_one(node: ast.AST) -> bool:
+    """Whether the group that is made from the environment has this rank alone."""
+    size = _size_set(node)
+    return isinstance(size, ast.Constant) and size.value == "1"
 
 
 #: how the number of ranks is compared, and with what, in an assertion and where the program ends

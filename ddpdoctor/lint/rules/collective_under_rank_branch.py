@@ -69,10 +69,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         # under a condition: who makes a group where there is none makes none after the start of the job
         if item.op.op == "init_process_group" and proofs.undecided(facts, item):
             continue
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
         message = proofs.worded(facts, item, f"only some ranks run {item.op.op} here: {proof(item)}")
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        yield facts.parting(
-            RULE, item, place(item), message, related=tuple(related), severity=proofs.severity(facts, item)
-        )
+        yield facts.parting(RULE, item, place(item), message, related=tuple(related), severity=severity)

@@ -60,9 +60,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for item in facts.divergences:
         if item.local or not item.mismatched or item.exit is not None or item.op.op == "new_group":
             continue
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
         message = proofs.worded(facts, item, f"the two sides of this branch run different collectives: {proof(item)}")
         related = (
             (item.branch.site, f"the branch: {shown(item.branch.text)}"),
             (item.op.site, f"{item.op.op} has no match"),
         )
-        yield facts.parting(RULE, item, place(item), message, related=related, severity=proofs.severity(facts, item))
+        yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)

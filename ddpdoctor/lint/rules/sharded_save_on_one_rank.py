@@ -106,7 +106,10 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
-        severity = proofs.severity(facts, item) if sure else Severity.WARNING
+        severity = proofs.severity(facts, item)
+        if severity is None:
+            continue
+        severity = severity if sure else Severity.WARNING
         yield facts.parting(
             *(RULE, item, place(item), message), related=tuple(related), severity=severity, unconfirmed=asked
         )
