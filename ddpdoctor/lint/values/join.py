@@ -7,7 +7,7 @@ from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tags
-from ddpdoctor.lint.values.truths import is_true
+from ddpdoctor.lint.values.truths import invert, is_true
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 from ddpdoctor.model.record import record
 
@@ -144,8 +144,13 @@ def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key:
         x, y = a.at(rank), b.at(rank)
         if not masks[1] & bit or (type(x) is type(y) and x == y):
             atoms.append(x)
+        elif not masks[0] & bit:
+            atoms.append(y)
+        elif type(x) is type(y) is bool and len(by.truths) == 1 and isinstance(by.truths[0], Symbol) and not local:
+            # the two are different: it is the condition itself, or its opposite
+            atoms.append(by.truths[0] if x else invert(by.truths[0]))
         else:
-            atoms.append(joined if masks[0] & bit else y)
+            atoms.append(joined)
     value = per_rank(atoms, a.tags | b.tags)
     # the condition's tags say how the ranks differ
     why = by.reasons & REASONS | Tag.LOCAL_CHOICE if local else by.reasons & _FILES
