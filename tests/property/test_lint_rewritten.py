@@ -65,7 +65,6 @@ KNOWN = {
         "DD128: a group for each epoch",
         "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
-        "DD131: a seed from the arguments",
         "DD131: a seed from the configuration that a function is given",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
@@ -73,6 +72,7 @@ KNOWN = {
         "DD145: chosen by version",
         "DD161: a dtype, a memory format, or wrapped only sometimes",
         "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
+        "DD171: settings that write themselves",
         "DD173: each rank loads what it has saved itself",
         "DD173: put together on the CPU",
         "DD173: what was never on a GPU",
@@ -81,6 +81,9 @@ KNOWN = {
         "DD191: both names, by version",
     },
     "turned": {
+        "DD123: the function that is spawned is called directly for one process",
+        "DD127: what torch 2 no longer has",
+        "DD171: the kind of the job, which Accelerate tells all processes alike",
         "DD143: refused where a rank is not its local rank",
         "DD124: the others read in the else branch at once",
         "DD144: one node: more are refused",
@@ -90,8 +93,6 @@ KNOWN = {
         "DD111: a generator that holds a switch while its block runs",
         "DD112: What a subclass decides",
         "DD114: a decorator that lets the first rank alone run it, with barriers switched off",
-        "DD123: a flag decides about the group, nothing about the barrier",
-        "DD123: a model wrapped in any case, in a class",
     },
 }
 

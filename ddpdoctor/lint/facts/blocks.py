@@ -23,8 +23,9 @@ def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.Bo
     found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
     for node in walk(scope):
         if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and _holds(node, site):
-            tested = isinstance(node, (ast.If, ast.IfExp)) and _holds(node.test, site)
-            if not tested:
+            test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
+            # a constant chooses nothing
+            if test is None or not (isinstance(test, ast.Constant) or _holds(test, site)):
                 found.append(node)
     return found
 

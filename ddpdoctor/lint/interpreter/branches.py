@@ -115,30 +115,57 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, test)
     if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
-    refuse = _refuses(node)
+    refuse = _refusing(node)
+
+    def side(body: list[ast.stmt]) -> None:
+        if body is refuse:
+            _refuse(machine, frame, body)
+        else:
+            machine.execute(frame, body)
+
     _branch(
-        machine, frame, _Condition(test, node, text_of(node.test)), lambda: machine.execute(frame, node.body),
-        lambda: _refuse(machine, frame, node.orelse) if refuse else machine.execute(frame, node.orelse),
+        machine, frame, _Condition(test, node, text_of(node.test)), lambda: side(node.body), lambda: side(node.orelse)
     )  # fmt: skip
     if frame.guards is not before and len(frame.guards) > 24:
         frame.guards = before
 
 
-def _refuses(node: ast.If) -> bool:
-    """Whether the `else` ends the function because something has none of the values that the branches are for: `if
-    data == "a": ... elif data == "b": ... else: return "a or b"`."""
-    known: bool | None = node.__dict__.get("_refuses")
+def _refusing(node: ast.If) -> list[ast.stmt] | None:
+    """The side that ends the function because something has none of the values that the other is for: `if data == "a":
+    ... elif data == "b": ... else: return "a or b"`, `if data not in ("a", "b"): return`."""
+    known: list[list[ast.stmt]] | None = node.__dict__.get("_refusing")
     if known is None:
-        last = node.orelse[-1] if node.orelse else None
+        side, other = (node.orelse, node.body) if (chosen := _is_choice(node.test)) else (node.body, node.orelse)
+        last = side[-1] if side else None
         plain = isinstance(last, ast.Return) and (last.value is None or isinstance(last.value, ast.Constant))
-        said = all(isinstance(statement, ast.Expr) for statement in node.orelse[:-1])
-        goes_on = not isinstance(node.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
-        known = node.__dict__["_refuses"] = plain and said and goes_on and _is_choice(node.test)
-    return known
+        plain = plain or (isinstance(last, ast.Expr) and _ends(last.value))
+        said = all(isinstance(statement, ast.Expr) for statement in side[:-1])
+        goes_on = not other or not isinstance(other[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        refuses = plain and said and goes_on and (chosen or _is_choice(_denied(node.test)))
+        known = node.__dict__["_refusing"] = [side] if refuses else []
+    return known[0] if known else None
+
+
+def _ends(value: ast.expr) -> bool:
+    """Whether it is a call that ends the process."""
+    return isinstance(value, ast.Call) and last_name(value.func) in ("exit", "_exit", "quit")
+
+
+def _denied(test: ast.expr) -> ast.expr:
+    """The opposite of a condition, where it is written as one."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    opposite = _OPPOSITE.get(type(test.ops[0])) if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
+    if not isinstance(test, ast.Compare) or opposite is None:
+        return ast.Constant(None)
+    return ast.Compare(test.left, [opposite()], test.comparators)
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.NotIn: ast.In}
 
 
 def _is_choice(test: ast.expr) -> bool:
-    """Whether something is compared with a text, or looked up among texts."""
+    """Whether something is a text, or one of several."""
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     given = test.comparators[0]

@@ -71,6 +71,11 @@ JOB_RANK = _words(
 JOB_SIZE = _words(
     "the size of the whole job", "DD143: no more ranks than this machine has devices", "world_size", "get_world_size"
 )
+IS_FIRST_HERE = _pattern(
+    "a condition says that a rank on a machine is the first, though its value cannot be seen",
+    "DD115: the first rank of the job, asked whether it is the first of its machine",
+    r"^[\w.]*local_rank(\(\))? == 0$",
+)
 COUNTS_RANKS = _pattern(
     "how many ranks there are, which a program may refuse to be more than one",
     "DD124: a program that refuses to be one of several",

@@ -25,6 +25,7 @@ from ddpdoctor.lint.interpreter.trace import (
     leaves,
     operates,
 )
+from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import implied, outcome, rank_decided
 from ddpdoctor.lint.values.values import Atom, Symbol
@@ -245,6 +246,9 @@ class Builder:
         if node.tags & Tag.EXCEPTION:
             # what a rank does after an exception is not compared
             return node.other
+        if self.rank == 0 and heuristics.IS_FIRST_HERE.found_in(node.text):
+            # the first rank of the job is the first of its machine
+            return node.other if symbol.negated else node.then
         if node.tags & Tag.ASKS_SHARDED and guard is self.entered[-1]:
             # a helper for any kind of data, called on this rank alone: perhaps because this rank has all the data
             return node.then if symbol.negated else node.other
