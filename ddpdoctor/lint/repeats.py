@@ -9,6 +9,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Set
 
+from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 
 
@@ -16,6 +17,7 @@ def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
     """Without findings about other files' lines if one of those files reports the same; a hint there gives way to
     what another file proves.
     """
+    findings = _unparsed(findings)
     moved = [f for f in findings if _moved(f)]
     if not moved:
         return tuple(findings)
@@ -24,6 +26,26 @@ def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
     kept = [f for f in findings if f in meant or not _is_hint_at(f, proved)]
     reported = {_place(f) for f in kept if f not in meant}
     return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
+
+
+def _unparsed(findings: list[Finding]) -> list[Finding]:
+    """The files that this Python does not parse as one finding, at the first of them, where they are many: they are
+    written for another Python."""
+    many = [f for f in findings if f.code == UNREADABLE and f.message.startswith(_OTHER_PYTHON)]
+    many = [f for f in many if f.severity is Severity.WARNING]
+    if len(many) <= _FEW:
+        return findings
+    first, *others = many
+    related = tuple(Related(f.file, f.line, f.message, f.cell) for f in others[:_CALLERS])
+    message = f"{first.message} (and {len(others)} more files do not parse)"
+    told = dataclasses.replace(first, message=message, related=(*first.related, *related))
+    return [told if f is first else f for f in findings if f not in others]
+
+
+#: how the message of a file begins that the Python in which lint runs does not parse
+_OTHER_PYTHON = "does not parse with"
+#: so many of them are told one by one
+_FEW = 3
 
 
 def _moved(finding: Finding) -> bool:

@@ -235,7 +235,12 @@ def _starting(text: bytes, *, with_numbers: bool = True) -> _Commands:
 
 def _filtered(commands: Iterator[tuple[int, bytes]]) -> _Commands:
     """Those that may start a program: few of a text's lines."""
-    return tuple((number, line) for number, line in commands if _MAY_START.search(line) is not None)
+    starting = ((number, line) for number, line in commands if _MAY_START.search(line) is not None)
+    return tuple((number, line) for number, line in starting if _ASKS_FOR_HELP.search(line) is None)
+
+
+#: a command that ends at once
+_ASKS_FOR_HELP = re.compile(rb"(?<!\S)(?:--help|-h)\s*$")
 
 
 def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:

@@ -45,7 +45,7 @@ https://docs.pytorch.org/docs/stable/distributed.html#initialization
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
@@ -73,10 +73,10 @@ _WHERE = frozenset({"MASTER_PORT", "MASTER_ADDR"})
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What the processes that a program starts are told about their meeting."""
-    started = {spawn.site: spawn for spawn in (*facts.named(*frameworks.SPAWNING), *facts.named(*frameworks.PROCESSES))}
-    if started:
-        yield from _addresses(facts, set(started))
-        yield from _numbers(facts, started)
+    spawns = (*facts.named(*frameworks.SPAWNING), *facts.named(*frameworks.PROCESSES))
+    if spawns:
+        yield from _addresses(facts, {spawn.site for spawn in spawns})
+        yield from _numbers(facts, spawns)
         yield from _joined(facts)
 
 
@@ -115,12 +115,16 @@ def _differing(facts: ModuleFacts, value: Value, site: SourceSite, context: Cont
         yield facts.finding(RULE, site, unequal, context=context, severity=Severity.WARNING)
 
 
-def _numbers(facts: ModuleFacts, started: dict[SourceSite, CallEvent]) -> Iterator[Finding | None]:
+def _numbers(facts: ModuleFacts, spawns: Sequence[CallEvent]) -> Iterator[Finding | None]:
     """Ranks and sizes that do not belong together."""
+    started = {spawn.site for spawn in spawns}
     for call in facts.named(devices.GROUP):
         rank, size = call.argument(4, "rank"), call.argument(3, "world_size")
-        spawn = next((started[site] for site in call.context.chain if site in started), None)
-        if spawn is None or rank is None or size is None or not _in_ranks(call.context, set(started)):
+        # a function that starts processes may be called several times, with other numbers: what the processes do is
+        # recorded before the call that starts them
+        behind = (s for s in spawns if s.site in call.context.chain and s.index > call.index)
+        spawn = min(behind, key=lambda s: s.index, default=None)
+        if spawn is None or rank is None or size is None or not _in_ranks(call.context, started):
             continue
         if type(rank.constant) is int and rank.constant >= 0 and size.constant != 1:
             message = f"every process says that it is rank {rank.constant}: the others never come"

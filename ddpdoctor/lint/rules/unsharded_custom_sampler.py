@@ -37,6 +37,7 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.Dist
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, seeds
@@ -47,6 +48,7 @@ from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
@@ -163,6 +165,14 @@ def _by_rank(facts: ModuleFacts, value: Value, depth: int = 0) -> bool:
     if loaders.shard_tags(facts, value) & _RANKS or len(value.atoms) > 1:
         return True
     obj = value.object
+    if isinstance(obj, Instance) and _asks_for_rank(obj.info.node):
+        return True  # it may keep the rows of this rank alone
     if isinstance(obj, (Instance, Made)) and depth < 4:
         return any(_by_rank(facts, v, depth + 1) for v in (*obj.args, *(v for _, v in obj.keywords)))
     return False
+
+
+def _asks_for_rank(cls: ast.ClassDef) -> bool:
+    """Whether a class names a rank."""
+    names = (last_name(node) for node in walk(cls) if isinstance(node, (ast.Name, ast.Attribute)))
+    return heuristics.NAMES_RANK.found_in_any(names)

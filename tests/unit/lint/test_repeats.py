@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.cli.main import main
+from ddpdoctor.lint import engine
+from ddpdoctor.lint.settings import Settings
 
 BARRIER = """\
 import torch.distributed as dist
@@ -67,3 +69,15 @@ def test_fixes_are_applied_to_all_copies(tmp_path: Path) -> None:
         (tmp_path / name).write_text(TWICE)
     main(["lint", "--no-cache", "--select", "DD166", "--fix", "--unsafe-fixes", str(tmp_path)])
     assert (tmp_path / "a.py").read_text() == (tmp_path / "b.py").read_text() != TWICE
+
+
+def test_many_files_of_another_python_are_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abcde":
+        (tmp_path / f"{name}.py").write_text("import torch.distributed as dist\nprint 'old'\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    few = engine.lint(["a.py", "b.py", "c.py"], Settings(frozenset({"DD199"}))).findings
+    assert [finding.file for finding in few] == ["a.py", "b.py", "c.py"]
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD199"}))).findings
+    assert finding.file == "a.py"
+    assert finding.message.endswith("(and 4 more files do not parse)")
+    assert [place.file for place in finding.related] == ["b.py", "c.py", "d.py", "e.py"]
