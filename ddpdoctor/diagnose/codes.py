@@ -199,7 +199,14 @@ GROUP_CREATION_MISMATCH = Rule(
 GROUP_ORDER_CYCLE = Rule(
     "DD220", "group-order-cycle", Retry.MAY_PASS, requires=_needs(Source.PAGES), excludes=("DD203", "DD207", "DD213")
 )
-JOIN_MISUSE = Rule("DD221", "join-misuse", Retry.FAILS_AGAIN, requires=_needs(Source.STACKS), excludes=("DD201",))
+JOIN_MISUSE = Rule(
+    "DD221",
+    "join-misuse",
+    Retry.FAILS_AGAIN,
+    requires=_needs(Source.STACKS),
+    excludes=("DD201",),
+    lint=("DD113",),
+)
 THREADS_SHARE_GROUP = Rule(
     "DD222", "threads-share-group", Retry.MAY_PASS, requires=_needs(Source.PAGES), excludes=("DD220",), reproduced=False
 )
