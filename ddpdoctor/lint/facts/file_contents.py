@@ -48,6 +48,24 @@ def of_settings(facts: ModuleFacts, call: CallEvent) -> bool:
     return bool(written) and all(_settings(_Place(call, given), content, _DEEPEST) for content in written)
 
 
+def lies_on_cpu(call: CallEvent) -> bool:
+    """Whether a few tensors are written by name that were fetched to the CPU one by one: of a network that all ranks
+    share they are the same bytes, and small."""
+    given = call.node.args[0] if call.node.args else None
+    values = paths.assigned(call, given.id) if isinstance(given, ast.Name) else [given]
+    return bool(values) and all(
+        isinstance(value, ast.Dict) and bool(value.values) and all(map(_is_fetched, value.values)) for value in values
+    )
+
+
+def _is_fetched(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and last_name(value.func) in _FETCHING and not value.args
+
+
+#: methods that give what a tensor holds on the CPU
+_FETCHING = frozenset({"cpu", "numpy", "tolist", "item"})
+
+
 def stays_empty(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether an `open` makes a file into which nothing is ever written, such as one that is locked: however many ranks
     make it, it is the same."""

@@ -41,9 +41,10 @@ When each process runs in its own folder or file system. Paths that contain a ra
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
-loop's variable is a hint: it may name a sample of this rank. So are settings of the run and copies of the program's own
-files, which are the same text from every rank, what only tests use, what is written where each rank has a machine of
-its own, and what a script saves after the `train()` of a trainer of transformers, which may be started as one process.
+loop's variable is a hint: it may name a sample of this rank. So are a few tensors that were fetched to the CPU one by
+one, settings of the run and copies of the program's own files, which are the same text from every rank, what only tests
+use, what is written where each rank has a machine of its own, and what a script saves after the `train()` of a trainer
+of transformers, which may be started as one process.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -172,6 +173,8 @@ def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) ->
         return _SAMPLE
     if file_contents.of_settings(facts, call):
         return _SETTINGS
+    if file_contents.lies_on_cpu(call):
+        return _RESULT
     return None if _while_training(facts, call) else _RESULT
 
 
