@@ -248,12 +248,13 @@ def _not_run(repository: Repository, finding: Finding) -> Confirmation | None:
 
 
 def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether it runs only where a setting has a name that nothing in the repository mentions, although it gives that
-    setting others where it starts its programs."""
+    """Whether it runs only where a setting has a name that no program offers, or that nothing in the repository
+    mentions although it gives that setting others where it starts its programs."""
+    if (not_offered := _not_offered(repository, finding)) is not None:
+        return not_offered
     if not (repository.launches.launched or repository.launches.as_one):
         return None
-    meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)
-    for file, line in ((finding.file, finding.line), *meant):
+    for file, line in _places(finding):
         tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
         for asked, names in asked_values.asked_at(tree, line) if tree is not None else ():
             if repository.sets(asked) and not any(map(repository.mentions, names)):
@@ -261,6 +262,26 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
                 said = f"nothing in the repository mentions {listed} but such conditions"
                 return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
     return None
+
+
+def _not_offered(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it runs only where an option has a name that is none of its choices, in each program that has it."""
+    for file, line in _places(finding):
+        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
+        for asked, names in asked_values.asked_at(tree, line) if tree is not None else ():
+            offered = [given_options.offered(text, asked) for text in (repository.texts or {}).values()]
+            choices = [one for one in offered if one is not None]
+            if choices and all(one.isdisjoint(names) for one in choices):
+                listed = " or ".join(names)
+                said = f"{asked} is never {listed}: no program offers that"
+                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
+    return None
+
+
+def _places(finding: Finding) -> list[tuple[str, int]]:
+    """Where a finding is, and what it is about in other files."""
+    meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)
+    return [(finding.file, finding.line), *meant]
 
 
 def _is_chosen(path: str, line: int) -> bool:

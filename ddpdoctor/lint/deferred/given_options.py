@@ -68,6 +68,25 @@ def _asked(module: Module, dests: set[str]) -> Asked:
     return Asked(tuple(sorted(dests)), frozenset(dests).union(*(option.names for option in declared)))
 
 
+def offered(raw: bytes, dest: str) -> frozenset[str] | None:
+    """The texts that an option of a program may be; None if it has none of this name, or it may be any."""
+    if b"choices" not in raw or dest.encode() not in raw:
+        return None
+    module = module_of(raw)
+    declared = module.options.get(dest, ()) if module is not None else ()
+    texts = [_texts_of(keyword.value) for one in declared for keyword in one.node.keywords if keyword.arg == "choices"]
+    if not texts or len(texts) < len(declared) or any(not chosen for chosen in texts):
+        return None
+    return frozenset(text for chosen in texts for text in chosen)
+
+
+def _texts_of(node: ast.expr) -> tuple[str, ...]:
+    """The texts in a display, if nothing else is in it."""
+    given = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else []
+    texts = tuple(n.value for n in given if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return texts if len(texts) == len(given) else ()
+
+
 def gives(command: bytes, names: Iterable[str]) -> bool:
     """Whether a command gives one of the options, or hands on options that are not seen."""
     words = command.replace(b"-", b"_")

@@ -1292,3 +1292,34 @@ def test_a_test_runs_as_one_process(file: str, command: str, severity: str, repo
     repository({file: LOGS, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
     assert finding.severity.value == severity
+
+
+OFFERED = """\
+import argparse
+import torch
+import torch.distributed as dist
+import torchvision
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", default="net"{})
+args = parser.parse_args()
+dist.init_process_group("gloo")
+if args.data == "ten":
+    data = torchvision.datasets.CIFAR10("data", download=True)
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("choices", "severity"),
+    [
+        ("", "warning"),
+        (", choices=['net', 'folder']", "hint"),
+        (", choices=['net', 'ten']", "warning"),
+        (", choices=sorted(KNOWN)", "warning"),
+    ],
+)
+def test_what_no_program_offers(choices: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": OFFERED.format(choices), "run.sh": "torchrun --nproc_per_node 8 train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
