@@ -74,7 +74,7 @@ JOB_SIZE = _words(
 IS_FIRST_HERE = _pattern(
     "a condition says that a rank on a machine is the first, though its value cannot be seen",
     "DD115: the first rank of the job, asked whether it is the first of its machine",
-    r"^[\w.]*local_rank(\(\))? == 0$",
+    r"^(not )?[\w.]*local_rank(\(\))? [=!]= 0$",
 )
 COUNTS_RANKS = _pattern(
     "how many ranks there are, which a program may refuse to be more than one",
