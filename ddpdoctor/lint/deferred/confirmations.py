@@ -55,7 +55,7 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     if told is not None and told.severity is Severity.WARNING:
         against = (_of_a_copy, _in_test, _set_by_rank, _nowhere_as_several)
         return next(filter(None, (ask(repository, finding) for ask in against)), told)
-    asked_of_any = (_of_a_copy, _in_test, _not_run, _set_by_rank, _started_alone, _nowhere_as_several)
+    asked_of_any = (_of_a_copy, _in_test, _not_run, _set_by_rank, _on_one_node, _started_alone, _nowhere_as_several)
     return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
 
 
@@ -163,7 +163,9 @@ def _starts_otherwise(repository: Repository, path: str) -> bool:
 
 
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
-OF_SEVERAL_RANKS = frozenset({"DD101", "DD124", "DD125", "DD131", "DD136", "DD141", "DD171", "DD173", "DD175"})
+OF_SEVERAL_RANKS = frozenset(
+    {"DD101", "DD108", "DD124", "DD125", "DD131", "DD136", "DD141", "DD143", "DD171", "DD173", "DD175"}
+)
 #: what does harm only where several ranks get there
 _IF_SEVERAL_COME = frozenset({"DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD119", "DD120", "DD127"})
 #: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
@@ -331,7 +333,7 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
 def _of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it is in the tests, examples or tools of a library of others, which the repository holds a copy of, and
     nothing outside of the copy starts it."""
-    if finding.severity is not Severity.WARNING or not depends_on_the_start(finding):
+    if not depends_on_the_start(finding):
         return None
     path = _path(finding)
     folder = repository.copied_library(path)
@@ -351,6 +353,21 @@ def _in_test(repository: Repository, finding: Finding) -> Confirmation | None:
     if place_of(repository.launches.by_launcher, path) is not None:
         return None
     return Confirmation("it is a test, which no script or text starts by a launcher", Severity.HINT)
+
+
+#: what does harm only on a second machine
+_ON_A_SECOND_NODE = frozenset({"DD143"})
+
+
+def _on_one_node(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the repository says how the program is started, and never on several machines."""
+    path, launches = _path(finding), repository.launches
+    if finding.code not in _ON_A_SECOND_NODE or finding.severity is Severity.HINT:
+        return None
+    if not launches.starting(path) or launches.on_nodes(path) is not None or repository.configurations.describe_a_job:
+        return None
+    said, condition = "each command that starts it is for one machine", "if this is ever started on two nodes, "
+    return Confirmation(said, Severity.HINT, condition=condition)
 
 
 #: what does harm where a condition lets all ranks come there

@@ -79,10 +79,12 @@ _TORCH_1 = re.compile(
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
-#: what torch 2 cannot be installed beside: it needs Python 3.8, and no `mmcv-full` was built for it
+#: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
+#: `mmcv-full` was built for it; and timm 0.3 imports `torch._six`
 _BESIDE_TORCH_1 = re.compile(
     rb"\bpython\s*(?:==?|~=|\s)\s*3\.[67](?![\d.]*\s*(?:\+|~|/|,\s*3|to\b|(?:or|and)\b)|[\d.]*-\d)"
-    rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d",
+    rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d"
+    rb"|\btensorflow(?:[-_]gpu)?\s*(?:==?|~=)\s*1\.\d|\btimm\s*(?:==?|~=)\s*0\.3\.",
     re.IGNORECASE,
 )
 _TORCH_2 = re.compile(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)

@@ -32,12 +32,14 @@ _AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 SCRIPTS = (
     *COMMANDS,
     *(".md", ".rst", ".txt"),
-    *("env.yml", "env.yaml", "environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "pyproject.toml"),
+    "pyproject.toml",
     *("setup.cfg", "Makefile", "Dockerfile"),
 )
 MOST_SCRIPTS = 500
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
+#: files that describe an environment: `environment_pt14.yml`
+_ENVIRONMENT = re.compile(r"(?:^|/)[^/]*(?:env|conda)[^/]*\.ya?ml$")
 #: ends of the names of files that may hold settings
 SETTINGS = (".yaml", ".yml", ".json", ".toml")
 #: what writes weights to a file, by itself or for a framework
@@ -124,7 +126,8 @@ class Repository:
         """How the scripts and texts of the whole repository start its programs."""
         notebooks = self._read((".ipynb",), largest=source.LARGEST)
         books = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
-        scripts = {**self._read(SCRIPTS), **{path: text for path, (text, _) in books.items()}}
+        described = {path: raw for path, raw in self._read(SETTINGS).items() if _ENVIRONMENT.search(path)}
+        scripts = {**self._read(SCRIPTS), **described, **{path: text for path, (text, _) in books.items()}}
         return Launches(scripts, self._root, {path: places for path, (_, places) in books.items()})
 
     @cached_property

@@ -758,6 +758,11 @@ def test_what_gathers_nothing_below_the_third_stage(
         ({"README.md": "PyTorch 1.9+"}, False),
         ({"docs/install.md": "conda install pytorch=1.8.0"}, True),
         ({"env.yml": "dependencies:\n  - pip:\n    - torch==1.8.1\n"}, True),
+        ({"environment_old.yml": "dependencies:\n  - pytorch=1.4.0=py3.7_0\n"}, True),
+        ({"model.yml": "torch: torch==1.4.0\n"}, False),
+        ({"requirements.txt": "tensorflow==1.15.0"}, True),
+        ({"README.md": "pip install timm==0.3.4"}, True),
+        ({"README.md": "pip install timm==0.3.4 torch==2.1"}, False),
         ({"Makefile": "install:\n\t@$(PIP) install torch==1.8.1+cu101\n"}, True),
         # of another part of the repository, unless no text of this one names a torch
         ({"other/requirements.txt": "torch==1.7.0"}, True),
@@ -1322,4 +1327,46 @@ dist.barrier()
 def test_what_no_program_offers(choices: str, severity: str, repository: Repository) -> None:
     repository({"train.py": OFFERED.format(choices), "run.sh": "torchrun --nproc_per_node 8 train.py"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
+
+
+INDEXED = """\
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--node_rank", type=int, default=0)
+args = parser.parse_args()
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["RANK"]))
+dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("", "error"),
+        ("torchrun --nproc_per_node 4 train.py", "hint"),
+        ("torchrun --nproc_per_node 4 --nnodes 2 train.py", "error"),
+        ("torchrun --nproc_per_node 4 other.py", "error"),
+    ],
+)
+def test_a_second_node_that_no_command_has(command: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": INDEXED, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD143"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(("library", "severity"), [("transformers", "hint"), ("own", "error")])
+def test_a_proof_in_an_example_of_a_library_that_was_copied(
+    library: str, severity: str, repository: Repository
+) -> None:
+    program = (
+        "import torch.distributed as dist\n\ndist.init_process_group()\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+    )
+    repository({"copy/setup.py": f'setup(name="{library}")', "copy/examples/run.py": program, "train.py": "main()"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
