@@ -4,9 +4,9 @@
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
 `from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is an error where the
-file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), otherwise one hint for the file: on a single node
-the two ranks are the same. A function that returns `f"cuda:{index}"`, where the index may be the rank, is a warning, or
-such a hint.
+file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), and no scripts or texts start it on one machine
+alone, otherwise one hint for the file: on a single node the two ranks are the same. A function that returns
+`f"cuda:{index}"`, where the index may be the rank, is a warning, or such a hint.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
