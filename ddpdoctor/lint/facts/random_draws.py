@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -42,7 +42,26 @@ def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(machine, data, name) for name in _RUN)
         infos.extend(m for m in methods if m is not None)
+    for given in _given(loader.argument(0, "dataset"), _DEEPEST):
+        called = find_method(machine, given, "__call__")
+        infos.extend([called] if called is not None else [])
     return _drawn(machine, infos)
+
+
+#: objects in objects that a data set is given: the steps of a `Compose` in a list
+_DEEPEST = 4
+
+
+def _given(value: Value | None, depth: int) -> list[ClassInfo]:
+    """Classes of the project of which a data set is given objects: transforms, as a rule."""
+    obj = value.object if value is not None else None
+    parts: tuple[Value, ...] = ()
+    if isinstance(obj, Items):
+        parts = obj.items
+    elif isinstance(obj, (Instance, Made)):
+        parts = (*obj.args, *(given for _, given in obj.keywords))
+    found = [part.object.info for part in parts if isinstance(part.object, Instance)]
+    return found + [info for part in parts if depth for info in _given(part, depth - 1)]
 
 
 def in_network(machine: Machine, network: Value) -> Draw | None:
@@ -129,7 +148,10 @@ def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo |
     """The project's function that is called: by its name, or as a method of the same object."""
     if isinstance(func, ast.Name):
         value = global_value(machine, info.module, func.id)
-        return value.object.info if value is not None and isinstance(value.object, Function) else None
+        made = value.object if value is not None else None
+        if isinstance(made, Class):
+            return find_method(machine, made.info, "__call__")  # a transform that is made on the spot
+        return made.info if isinstance(made, Function) else None
     me = info.parameters[0].arg if info.owner is not None and info.parameters else None
     if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == me and info.owner:
         return find_method(machine, info.owner, func.attr)
