@@ -75,6 +75,9 @@ def _epochs(facts: ModuleFacts) -> Iterator[Finding | None]:
         epoch, made = call.argument(0, "epoch"), call.receiver.object if call.receiver is not None else None
         if epoch is None or not isinstance(made, Made) or made.path != aliases.SAMPLER:
             continue
+        shuffle = made.argument(3, "shuffle")
+        if shuffle is not None and shuffle.constant is False:
+            continue  # the number is for the shuffle alone
         if len(epoch.atoms) > 1 or (epoch.tags & ANY_RANK and not epoch.tags & Tag.IN_GROUP):
             message = "the ranks shuffle by different numbers, so their shares overlap and samples are lost"
             yield facts.finding(RULE, call.site, message, context=call.context)
