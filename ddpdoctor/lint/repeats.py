@@ -39,7 +39,8 @@ def _unparsed(findings: list[Finding]) -> list[Finding]:
     related = tuple(Related(f.file, f.line, f.message, f.cell) for f in others[:_CALLERS])
     message = f"{first.message} (and {len(others)} more files do not parse)"
     told = dataclasses.replace(first, message=message, related=(*first.related, *related))
-    return [told if f is first else f for f in findings if f not in others]
+    left_out = {id(f) for f in others}
+    return [told if f is first else f for f in findings if id(f) not in left_out]
 
 
 #: how the message of a file begins that the Python in which lint runs does not parse

@@ -6,7 +6,7 @@ import ast
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import asked_values, given_options, rank_starters
@@ -256,9 +256,8 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
         return not_offered
     if not (repository.launches.launched or repository.launches.as_one):
         return None
-    for file, line in _places(finding):
-        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
-        for asked, names in asked_values.asked_at(tree, line) if tree is not None else ():
+    for tree, line in _trees(_places(finding)):
+        for asked, names in asked_values.asked_at(tree, line):
             if repository.sets(asked) and not any(map(repository.mentions, names)):
                 listed = " or ".join(names)
                 said = f"nothing in the repository mentions {listed} but such conditions"
@@ -268,9 +267,8 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
 
 def _not_offered(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it runs only where an option has a name that is none of its choices, in each program that has it."""
-    for file, line in _places(finding):
-        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
-        for asked, names in asked_values.asked_at(tree, line) if tree is not None else ():
+    for tree, line in _trees(_places(finding)):
+        for asked, names in asked_values.asked_at(tree, line):
             offered = [given_options.offered(text, asked) for text in (repository.texts or {}).values()]
             choices = [one for one in offered if one is not None]
             if choices and all(one.isdisjoint(names) for one in choices):
@@ -284,6 +282,14 @@ def _places(finding: Finding) -> list[tuple[str, int]]:
     """Where a finding is, and what it is about in other files."""
     meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)
     return [(finding.file, finding.line), *meant]
+
+
+def _trees(places: Iterable[tuple[str, int]]) -> Iterator[tuple[ast.AST, int]]:
+    """The syntax tree of the file of each place, and its line, of files that can be read."""
+    for file, line in places:
+        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
+        if tree is not None:
+            yield tree, line
 
 
 def _is_chosen(path: str, line: int) -> bool:
@@ -378,12 +384,9 @@ def _set_by_rank(repository: Repository, finding: Finding) -> Confirmation | Non
     """Whether a flag around the line is set by the rank somewhere in the project: `cfg["log"] = rank == 0`."""
     if finding.code not in _WHERE_ALL_COME or finding.severity is not Severity.WARNING:
         return None
-    meant = ((note.file, note.line) for note in finding.related)
-    names = set[str]()
-    for file, line in ((finding.file, finding.line), *meant):
-        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
-        for test in choices_at(tree, line) if tree is not None else ():
-            names.update(_flags(test))
+    places = [(finding.file, finding.line), *((note.file, note.line) for note in finding.related)]
+    tests = (test for tree, line in _trees(places) for test in choices_at(tree, line))
+    names = {name for test in tests for name in _flags(test)}
     # what the file itself sets is known there
     others = {path: text for path, text in (repository.texts or {}).items() if path != _path(finding)}
     for path, text in others.items():

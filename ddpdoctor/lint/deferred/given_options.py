@@ -6,6 +6,7 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
@@ -68,6 +69,7 @@ def _asked(module: Module, dests: set[str]) -> Asked:
     return Asked(tuple(sorted(dests)), frozenset(dests).union(*(option.names for option in declared)))
 
 
+@lru_cache(maxsize=1 << 12)
 def offered(raw: bytes, dest: str) -> frozenset[str] | None:
     """The texts that an option of a program may be; None if it has none of this name, or it may be any."""
     if b"choices" not in raw or dest.encode() not in raw:

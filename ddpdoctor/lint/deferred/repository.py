@@ -126,14 +126,19 @@ class Repository:
         """How the scripts and texts of the whole repository start its programs."""
         notebooks = self._read((".ipynb",), largest=source.LARGEST)
         books = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
-        described = {path: raw for path, raw in self._read(SETTINGS).items() if _ENVIRONMENT.search(path)}
+        described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
         scripts = {**self._read(SCRIPTS), **described, **{path: text for path, (text, _) in books.items()}}
         return Launches(scripts, self._root, {path: places for path, (_, places) in books.items()})
 
     @cached_property
     def configurations(self) -> Configurations:
         """What the files of the whole repository configure, and the programs of the project."""
-        return Configurations(self._read(SETTINGS), self.texts, self.launches.scripts)
+        return Configurations(self._settings, self.texts, self.launches.scripts)
+
+    @cached_property
+    def _settings(self) -> dict[str, bytes]:
+        """The files of the whole repository that may hold settings."""
+        return self._read(SETTINGS)
 
     @cached_property
     def saves_nothing(self) -> bool:

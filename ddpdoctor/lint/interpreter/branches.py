@@ -15,7 +15,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Atom, Symbol, Value, const, symbol, unknown
+from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, const, symbol, unknown
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -115,7 +115,9 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, test)
     if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
-    refuse = _refusing(node)
+    # a role that the rank decides is no value that nobody gives
+    alike = len(test.atoms) == 1 and test.taint <= Taint.UNKNOWN
+    refuse = _refusing(node) if alike else None
 
     def side(body: list[ast.stmt]) -> None:
         if body is refuse:
