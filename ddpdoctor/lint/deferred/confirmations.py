@@ -384,9 +384,7 @@ def _set_by_rank(repository: Repository, finding: Finding) -> Confirmation | Non
     """Whether a flag around the line is set by the rank somewhere in the project: `cfg["log"] = rank == 0`."""
     if finding.code not in _WHERE_ALL_COME or finding.severity is not Severity.WARNING:
         return None
-    places = [(finding.file, finding.line), *((note.file, note.line) for note in finding.related)]
-    tests = (test for tree, line in _trees(places) for test in choices_at(tree, line))
-    names = {name for test in tests for name in _flags(test)}
+    names = _flags_around(finding)
     # what the file itself sets is known there
     others = {path: text for path, text in (repository.texts or {}).items() if path != _path(finding)}
     for path, text in others.items():
@@ -398,6 +396,13 @@ def _set_by_rank(repository: Repository, finding: Finding) -> Confirmation | Non
                 said, condition = f"{name} is set by the rank here", f"unless {name} is set on one rank alone, "
                 return Confirmation(said, Severity.HINT, at, condition)
     return None
+
+
+def _flags_around(finding: Finding) -> set[str]:
+    """What the conditions read that are around the line and around those that it refers to."""
+    places = [(finding.file, finding.line), *((note.file, note.line) for note in finding.related)]
+    tests = (test for tree, line in _trees(places) for test in choices_at(tree, line))
+    return {name for test in tests for name in _flags(test)}
 
 
 def _flags(test: ast.expr) -> Iterator[str]:
