@@ -435,8 +435,10 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     several = {**launches.shown, **launches.by_launcher}
     if any(place_of(several, user) is not None for user in users):
         return None
-    texts = [read_file(user) or b"" for user in users]
-    if any(_SPAWNS.search(text) or says_launched(text) for text in texts):
+    texts = {user: read_file(user) or b"" for user in users}
+    # of what puts its commands together itself, these are known
+    shown = (text for user, text in texts.items() if user not in launches.scripts)
+    if any(map(_SPAWNS.search, texts.values())) or any(map(says_launched, shown)):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.deferred.python_commands import PythonCommands
+from ddpdoctor.lint.deferred.script import Script
 from ddpdoctor.program import notebook, source
 
 #: a cell that something else than Python reads; a shell is named
@@ -19,13 +19,6 @@ _MAGIC = re.compile(r"%%(?:(bash|sh|shell|script[ \t]+\S*sh|writefile[ \t]+\S+\.
 _COMMAND = re.compile(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?!+[ \t]*(?=[^\s=])")
 #: a variable of Python in such a command
 _PUT_IN = re.compile(r"\{(\w+)\}|\$(\w+)")
-
-
-class Script(NamedTuple):
-    """Lines of commands and texts, and where each of them is."""
-
-    text: bytes
-    places: Sequence[Place]
 
 
 def script_of(path: str, raw: bytes) -> Script:
@@ -43,7 +36,7 @@ def script_of(path: str, raw: bytes) -> Script:
     for number, command in python.found():
         cell_number, line = decoded.cells[number - 1]
         said += ((Place(path, line, cell_number), part) for part in (*command.split("\n"), ""))
-    return Script("\n".join(line for _, line in said).encode(errors="replace"), [place for place, _ in said])
+    return Script.of(said)
 
 
 def _lines(cell: notebook.Cell, python: PythonCommands) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ddpdoctor.lint.deferred import asked_values, notebook_commands
+from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
@@ -125,10 +125,12 @@ class Repository:
     def launches(self) -> Launches:
         """How the scripts and texts of the whole repository start its programs."""
         notebooks = self._read((".ipynb",), largest=source.LARGEST)
-        books = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
+        held = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
+        programs = ((path, raw) for path, raw in (self.texts or {}).items() if path.endswith(".py"))
+        held.update((path, script) for path, raw in programs if (script := program_commands.script_of(path, raw)))
         described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
-        scripts = {**self._read(SCRIPTS), **described, **{path: text for path, (text, _) in books.items()}}
-        return Launches(scripts, self._root, {path: places for path, (_, places) in books.items()})
+        scripts = {**self._read(SCRIPTS), **described, **{path: script.text for path, script in held.items()}}
+        return Launches(scripts, self._root, {path: script.places for path, script in held.items()})
 
     @cached_property
     def configurations(self) -> Configurations:

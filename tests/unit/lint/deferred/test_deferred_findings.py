@@ -847,6 +847,31 @@ def test_a_proof_for_several_ranks_of_what_one_runs(command: str, severity: str,
     assert finding.message.startswith("if it is started as several ranks, ") == (severity == "warning")
 
 
+BY_TEXT = """\
+import os
+
+for lr in (1e-4, 1e-5):
+    command = "CUDA_VISIBLE_DEVICES=0 \\
+        python -m torch.distributed.launch --nproc_per_node {} train.py --lr {{}}".format(lr)
+    os.system(command)
+"""
+BY_WORDS = """\
+import subprocess
+import sys
+
+subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "{}", "train.py"])
+"""
+
+
+@pytest.mark.parametrize("program", [BY_TEXT, BY_WORDS])
+@pytest.mark.parametrize(("number", "severity"), [(1, "warning"), (4, "error")])
+def test_a_program_that_another_starts(program: str, number: int, severity: str, repository: Repository) -> None:
+    repository({"train.py": ENGINE, "search.py": program.format(number)})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+    assert {note.line for note in finding.related if note.file == "search.py"} == ({4} if number == 1 else set())
+
+
 ACCELERATED = """\
 import deepspeed
 import torch.distributed as dist
