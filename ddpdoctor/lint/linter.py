@@ -111,7 +111,8 @@ class Linter:
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
         module = self._parsed(absolute, decoded.text)
         if isinstance(module, source.Unreadable):
-            return self._result(path, [unreadable(path, module, decoded.text)], decoded)
+            unread = unreadable(path, module, decoded.text)
+            return self._result(path, [unread if named else deferral.if_used(unread)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())

@@ -6,6 +6,7 @@ import ast
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import Does, that
+from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import choices_at
@@ -303,6 +305,18 @@ def _older_torch(repository: Repository, finding: Finding) -> Confirmation | Non
     return _FOR_TORCH_1 if repository.launches.are_for_torch_1(_path(finding)) else None
 
 
+def _unread(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Of a file that does not parse, whether nothing in the repository imports, starts or names it, or a newer Python
+    is asked for."""
+    path, launches = _path(finding), repository.launches
+    if (newer := launches.python) is not None and newer > sys.version_info[:2]:
+        return Confirmation(f"the repository asks for Python {newer[0]}.{newer[1]}", Severity.HINT)
+    word = re.compile(rb"\b" + re.escape(os.fsencode(posixpath.basename(path).partition(".")[0])) + rb"\b")
+    if repository.users_of(path) != {path} or any(map(word.search, launches.scripts.values())):
+        return None
+    return Confirmation("nothing in the repository imports, starts or names this file", Severity.HINT)
+
+
 #: a backend that torch had before 1.0, which received messages in the order in which they were asked for
 _TCP = re.compile(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
 
@@ -560,4 +574,5 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD171": _callers,
     "DD173": _loaded,
     "DD175": _unsharded,
+    UNREADABLE: _unread,
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ddpdoctor.lint.deferred.confirmations import Confirmation, confirmation, depends_on_the_start, is_unreached
 from ddpdoctor.lint.deferred.repository import Repository, top_of
-from ddpdoctor.model.finding import Finding, Related, RelatedRole
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 
 #: notes of what only the project's other files can show
 _OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
@@ -36,6 +36,12 @@ def _told(note: Related, shown: Confirmation) -> Related:
         return replace(note, message=shown.said)
     file, line, cell = shown.at
     return replace(note, message=shown.said, file=os.path.relpath(file), line=line, cell=cell)
+
+
+def if_used(finding: Finding) -> Finding:
+    """A warning of a file that does no harm where nothing in the project uses it."""
+    note = Related(finding.file, finding.line, "", role=RelatedRole.UNSTARTED)
+    return replace(finding, related=(*finding.related, note)) if finding.severity is Severity.WARNING else finding
 
 
 def settled(finding: Finding) -> Finding:

@@ -89,6 +89,12 @@ _BESIDE_TORCH_1 = re.compile(
 )
 _TORCH_2 = re.compile(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
 _LIGHTNING_1 = re.compile(rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
+#: the oldest Python on which a project can be installed
+_OLDEST_PYTHON = re.compile(
+    rb"^[ \t]*(?:requires-python|python[-_]requires|python)[ \t]*[:=][ \t]*[\"']?[ \t]*"
+    rb"(?:>=|\^|~=?|==)[ \t]*(\d+)\.(\d+)",
+    re.MULTILINE,
+)
 #: any version of torch that is asked for or was used
 _TORCH = re.compile(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
 
@@ -289,6 +295,11 @@ def is_for_torch_1(text: bytes) -> bool:
     with such a torch."""
     beside = _BESIDE_TORCH_1.search(text) is not None and _TORCH_2.search(text) is None
     return beside or _TORCH_1.search(text) is not None
+
+
+def pythons(text: bytes) -> Iterator[tuple[int, int]]:
+    """The oldest Pythons that a text asks for, as a package says it."""
+    yield from ((int(major), int(minor)) for major, minor in _OLDEST_PYTHON.findall(text))
 
 
 def is_for_lightning_1(text: bytes) -> bool:

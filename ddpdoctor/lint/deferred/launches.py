@@ -191,6 +191,11 @@ class Launches:
         return bool(self._for_torch_1)
 
     @cached_property
+    def python(self) -> tuple[int, int] | None:
+        """The oldest Python that a text of the repository asks for, None if none does."""
+        return max((asked for text in self.scripts.values() for asked in launch_scripts.pythons(text)), default=None)
+
+    @cached_property
     def are_for_lightning_1(self) -> bool:
         """Whether a text of the repository asks for a Lightning before 2."""
         return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))

@@ -478,7 +478,7 @@ PUBLISHED = _pattern(
 NOT_RUN = _pattern(
     "a file that nobody runs as it is, by its path: a template, a step of an exercise, or what was put aside",
     "DD199: files that nobody runs as they are",
-    r"(^|[/_-])(templates?|skeleton|exercises?|(after_)?step[_-]?(\d+|optional)|old|archived?|deprecated)([._/-]|$)",
+    r"(^|[/_-])(templates?|skeleton|exercises?|(after_)?step[_-]?(\d+|optional)|old|archived?|deprecated)([._/-]|$)|\{\{",
 )
 OWN_NUMBERS = _pattern(
     "a variable holds the number of the rank, whose sum over the ranks is of no use",

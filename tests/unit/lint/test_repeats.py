@@ -74,6 +74,7 @@ def test_fixes_are_applied_to_all_copies(tmp_path: Path) -> None:
 def test_many_files_of_another_python_are_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abcde":
         (tmp_path / f"{name}.py").write_text("import torch.distributed as dist\nprint 'old'\n", encoding="utf-8")
+    (tmp_path / "run.py").write_text("import a, b, c, d, e\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     few = engine.lint(["a.py", "b.py", "c.py"], Settings(frozenset({"DD199"}))).findings
     assert [finding.file for finding in few] == ["a.py", "b.py", "c.py"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -870,6 +871,32 @@ def test_a_program_that_another_starts(program: str, number: int, severity: str,
     (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
     assert finding.severity.value == severity
     assert {note.line for note in finding.related if note.file == "search.py"} == ({4} if number == 1 else set())
+
+
+UNPARSED = "import torch.distributed as dist\n\ndist.init_process_group('nccl'\n"
+NEWEST = f">=3.{sys.version_info.minor + 1}"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"other.py": "import torch"}, "hint"),
+        ({"other.py": "import nets"}, "warning"),
+        ({"other.py": "from nets import Net"}, "warning"),
+        ({"run.sh": "torchrun nets.py"}, "warning"),
+        ({"README.md": "python -m nets"}, "warning"),
+        ({"other.py": "import nets", "pyproject.toml": f'[project]\nrequires-python = "{NEWEST}"'}, "hint"),
+        ({"other.py": "import nets", "setup.cfg": f"[options]\npython_requires = {NEWEST}"}, "hint"),
+        ({"other.py": "import nets", "pyproject.toml": '[project]\nrequires-python = ">=3.8,<3.13"'}, "warning"),
+    ],
+)
+def test_a_file_that_does_not_parse(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"nets.py": UNPARSED, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD199"}))).findings
+    assert finding.severity.value == severity
+    (named,) = engine.lint(["nets.py"], Settings(frozenset({"DD199"}))).findings
+    assert named.severity.value == "warning"
 
 
 ACCELERATED = """\
