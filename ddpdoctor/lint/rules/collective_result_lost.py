@@ -131,7 +131,21 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     if all(isinstance(n, _LITERALS) for n in walk(given)):
         return  # nothing is sent: the call only brings the ranks together
     op = call.path.rpartition(".")[2]
-    yield facts.finding(RULE, call.site, f"{op} fills a list that has no name and cannot be read: assign it first")
+    message = f"{op} fills a list that has no name and cannot be read: assign it first"
+    unread = call.site.file == facts.module.path and _is_read_nowhere(facts, given, call)
+    yield facts.finding(RULE, call.site, message, severity=Severity.HINT if unread else None)
+
+
+def _is_read_nowhere(facts: ModuleFacts, sent: ast.expr, call: CallEvent) -> bool:
+    """Whether what is sent are variables of the function that it reads nowhere else: nothing depends on them."""
+    function = innermost_function(facts.module.tree, call.site.line)
+    names = {node.id for node in walk(sent) if isinstance(node, ast.Name)}
+    if function is None or not names or any(isinstance(node, (ast.Attribute, ast.Call)) for node in walk(sent)):
+        return False
+    own = set(walk(sent))
+    uses = {node.id for node in walk(function) if isinstance(node, ast.Name) and node not in own
+            and isinstance(node.ctx, ast.Load)}  # fmt: skip
+    return names.isdisjoint(uses)
 
 
 def _forgotten(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:

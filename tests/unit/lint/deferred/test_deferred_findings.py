@@ -873,6 +873,31 @@ def test_a_program_that_another_starts(program: str, number: int, severity: str,
     assert {note.line for note in finding.related if note.file == "search.py"} == ({4} if number == 1 else set())
 
 
+SAMPLED = """\
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def main(data):
+    dist.init_process_group("gloo")
+    if dist.get_rank() < 2:
+        group = dist.new_group([0, 1])
+    loader = DataLoader(data, sampler=DistributedSampler(data), shuffle=True)
+
+
+if __name__ == "__main__":
+    main(read())
+"""
+
+
+@pytest.mark.parametrize("code", ["DD104", "DD117"])
+@pytest.mark.parametrize(("number", "lower"), [(8, False), (1, True)])
+def test_what_harms_only_several_ranks(code: str, number: int, lower: bool, repository: Repository) -> None:
+    repository({"train.py": SAMPLED, "run.sh": f"torchrun --nproc_per_node {number} train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({code}))).findings
+    assert finding.severity.value == ("warning" if lower and code == "DD117" else "error")
+
+
 UNPARSED = "import torch.distributed as dist\n\ndist.init_process_group('nccl'\n"
 NEWEST = f">=3.{sys.version_info.minor + 1}"
 
