@@ -102,19 +102,29 @@ def _joining(facts: ModuleFacts) -> Iterator[Finding | None]:
     blocks = [block for block in map(_joined_by, facts.module.of(ast.With)) if block is not None]
     if not blocks or facts.alone:
         return
+    found: dict[ast.With, dict[SourceSite, str]] = {}
     for call in facts.calls:
         spec = collectives.COLLECTIVES.get(call.path) if call.path.startswith(_C10D) else None
         if spec is None or spec.pairwise or spec.op in ("init_process_group", "new_group"):
             continue
         if _JOINS.isdisjoint(call.context.withs) or call.context.some_ranks_only:
             continue
-        place = _place_in(facts, call, blocks)
-        if place is not None:
-            message = (
-                f"a rank that has no more batches waits in {spec.op} or leaves this block without it, and Join answers "
-                "for it only the collectives of what joins: run it behind the block"
-            )
-            yield facts.finding(RULE, place, message, severity=Severity.WARNING)
+        block, place = _block_of(facts, call, blocks)
+        if block is not None and place is not None:
+            found.setdefault(block, {}).setdefault(place, spec.op)
+    yield from (_told_once(facts, inside) for inside in found.values())
+
+
+def _told_once(facts: ModuleFacts, inside: dict[SourceSite, str]) -> Finding | None:
+    """The collectives of one block, which are one fault, at the first of them."""
+    (first, op), *others = inside.items()
+    message = (
+        f"a rank that has no more batches waits in {op} or leaves this block without it, and Join answers for it only "
+        "the collectives of what joins: run it behind the block"
+    )
+    more = f" (and {len(others)} more of this block)" if others else ""
+    related = tuple((place, f"{other}, in the same block") for place, other in others)
+    return facts.finding(RULE, first, message + more, related=related, severity=Severity.WARNING)
 
 
 def _joined_by(block: ast.With) -> ast.With | None:
@@ -124,14 +134,14 @@ def _joined_by(block: ast.With) -> ast.With | None:
     return block if joins and not any(k.arg in _TOGETHER for call in joins for k in call.keywords) else None
 
 
-def _place_in(facts: ModuleFacts, call: CallEvent, blocks: list[ast.With]) -> SourceSite | None:
-    """Where a block leads to a call, None if none does."""
+def _block_of(facts: ModuleFacts, call: CallEvent, blocks: list[ast.With]) -> tuple[ast.With | None, SourceSite | None]:
+    """The block that leads to a call, and where it does."""
     for site in (*call.context.chain, call.site):
-        if site.file == facts.module.path and any(
-            block.body[0].lineno <= site.line <= (block.body[-1].end_lineno or 0) for block in blocks
-        ):
-            return site
-    return None
+        around = (b for b in blocks if b.body[0].lineno <= site.line <= (b.body[-1].end_lineno or 0))
+        block = next(around, None) if site.file == facts.module.path else None
+        if block is not None:
+            return block, site
+    return None, None
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
