@@ -20,9 +20,9 @@ from ddpdoctor.lint.interpreter.trace import (
     operates,
     steps,
 )
-from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, flat, leaving_step, names, walk_one
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, leaving_step, names, walk_one
 from ddpdoctor.lint.ranks.possible import may_agree
-from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit
+from ddpdoctor.lint.ranks.residual import Builder, Cell, EarlyExit, flat
 from ddpdoctor.lint.values.truths import rank_decided, rank_local
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint
 from ddpdoctor.model.record import field, record

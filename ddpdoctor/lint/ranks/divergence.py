@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, Branch, Loop, Op
-from ddpdoctor.lint.ranks.residual import Cell, has_op, walk
+from ddpdoctor.lint.ranks.residual import Cell, flat, has_op, walk
 from ddpdoctor.model.record import record
 from ddpdoctor.program.sites import SourceSite
 
@@ -45,14 +45,6 @@ def leaving_step(cell: Cell) -> tuple[BlockExit, Branch | None] | None:
         if isinstance(inner.step, BlockExit) and (inner is cell or inner.step.kind in ("break", "return", QUIT)):
             return inner.step, inner.guard
     return None
-
-
-def flat(cell: Cell | None) -> list[Cell]:
-    cells: list[Cell] = []
-    while cell is not None:
-        cells.append(cell)
-        cell = cell.rest
-    return cells
 
 
 def walk_one(cell: Cell) -> list[Cell]:

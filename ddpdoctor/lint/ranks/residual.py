@@ -179,7 +179,27 @@ class Builder:
         nowhere = lands and not operates(node.body)
         if body is None or (not has_op(body) and (nowhere or not _has_return(body))):
             return rest
-        return self._cell(("loop", count, body.number), node, path, rest, (body,))
+        return self._turned(self._cell(("loop", count, body.number), node, path, rest, (body,)))
+
+    def _turned(self, loop: Cell) -> Cell:
+        """What runs `w` in a loop and then once more, as once and then the loop: the same operations in the same order,
+        of which other ranks may run the first before their loop."""
+        body, behind = flat(loop.sides[0]), loop.rest
+        passed: list[Cell] = []
+        for cell in body:
+            if behind is None or behind.key != cell.key or not isinstance(cell.step, Op):
+                return loop
+            passed.append(behind)
+            behind = behind.rest
+        first = self._turned(self._before(loop, behind))
+        for cell in reversed(passed):
+            first = self._before(cell, first)
+        return first
+
+    def _before(self, cell: Cell, rest: Cell | None) -> Cell:
+        """The same step before other steps."""
+        number = self._numbered(cell.key, rest)
+        return Cell(number, cell.key, cell.step, cell.chain, cell.guard, cell.sides, rest)
 
     def _alt(self, node: Branch, rest: Cell | None, path: _Path) -> Cell | None:
         side, deciding = self._decide(node, path.assumed)
@@ -262,8 +282,8 @@ class Builder:
         """Append `rest`; if both sides of a branch do the same, do it once without the branch."""
         if head is None:
             return rest
-        rest = self._append(head.rest, rest)
-        return Cell(self._numbered(head.key, rest), head.key, head.step, head.chain, head.guard, head.sides, rest)
+        whole = self._before(head, self._append(head.rest, rest))
+        return self._turned(whole) if isinstance(head.step, Loop) else whole
 
     def _decide(self, node: Branch, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
         """(the side that this rank takes, whether it thereby differs from other ranks)."""
@@ -320,6 +340,15 @@ def has_op(cell: Cell | None) -> bool:
 
 def _has_return(cell: Cell | None) -> bool:
     return any(isinstance(c.step, BlockExit) and c.step.kind == "return" for c in walk(cell))
+
+
+def flat(cell: Cell | None) -> list[Cell]:
+    """The cell and all after it, without those inside them."""
+    cells: list[Cell] = []
+    while cell is not None:
+        cells.append(cell)
+        cell = cell.rest
+    return cells
 
 
 def walk(cell: Cell | None) -> list[Cell]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.trace import Op, Trace
-from ddpdoctor.lint.ranks.divergence import flat
-from ddpdoctor.lint.ranks.residual import Builder, Cell, has_op, walk
+from ddpdoctor.lint.ranks.residual import Builder, Cell, flat, has_op, walk
 from tests.unit.lint.traces import FIRST, branch, call, leave, loop, op, unknown_condition
 
 SOME = unknown_condition(1)
