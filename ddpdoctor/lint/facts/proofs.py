@@ -34,6 +34,8 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
         if _handed_on(facts, item):
             return Severity.HINT
         return Severity.WARNING if _circumstance(facts, item) else Severity.ERROR
+    if single_process.starts_ranks_later(facts, item.branch.site):
+        return None
     if item.branch.tags & PROVEN:
         return Severity.WARNING if meeting_later.circumstance(facts, item) else Severity.ERROR
     if len(item.branch.truth) > 1 and _about_groups(item):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import collectives, heuristics, vocabulary
+from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics, vocabulary
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -58,6 +58,16 @@ def refuses_several(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
     """Whether the program goes this way, a call and those that lead to it, only if there is one rank, or makes it so:
     `assert world_size == 1`."""
     return any(_is_refused_before(facts, site) for site in way)
+
+
+def starts_ranks_later(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether the function around a place starts the ranks after it: until then there is one process."""
+    module = blocks.module_of(facts, site)
+    function = innermost_function(module.tree, site.line) if module is not None else None
+    calls = (node for node in walk(function) if isinstance(node, ast.Call)) if function is not None else ()
+    return module is not None and any(
+        node.lineno > site.line and module.imported(node.func) in frameworks.SPAWNING for node in calls
+    )
 
 
 def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:

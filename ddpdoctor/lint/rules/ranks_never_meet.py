@@ -126,7 +126,9 @@ def _numbers(facts: ModuleFacts, spawns: Sequence[CallEvent]) -> Iterator[Findin
         spawn = min(behind, key=lambda s: s.index, default=None)
         if spawn is None or rank is None or size is None or not _in_ranks(call.context, started):
             continue
-        if type(rank.constant) is int and rank.constant >= 0 and size.constant != 1:
+        # a process that is started alone may be the one to have this number
+        each = spawn.path in frameworks.SPAWNING or spawn.context.loops
+        if each and type(rank.constant) is int and rank.constant >= 0 and size.constant != 1:
             message = f"every process says that it is rank {rank.constant}: the others never come"
             yield facts.finding(RULE, call.site, message, related=((spawn.site, "started here"),), context=call.context)
             continue
