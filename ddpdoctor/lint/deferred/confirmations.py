@@ -16,7 +16,7 @@ from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
-from ddpdoctor.lint.knowledge.packages import Does, that
+from ddpdoctor.lint.knowledge.packages import FOR_TORCH_1, Does, that
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import source
@@ -113,6 +113,8 @@ def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
     at = launches.by_old_launcher.get(path)
     if at is not None and not launches.are_for_torch_1(path) and _ends_at_unknown_options(path):
         said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
+        if _OLD_IMPORT.search(read_file(path) or b"") is not None:
+            return Confirmation(said, Severity.WARNING, at, "where torch is 2.0 or newer, ")
         return Confirmation(said, Severity.ERROR, at)
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
     if launches.are_for_torch_1(path):
@@ -130,6 +132,10 @@ def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
     return _BY_NO_LAUNCHER if _starts_otherwise(repository, path) else None
 
 
+#: the program imports what was there with torch 1
+_OLD_IMPORT = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(?:" + "|".join(map(re.escape, FOR_TORCH_1)).encode() + rb")\b", re.MULTILINE
+)
 #: the launcher of that torch passes what the program takes
 _FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
 _BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)

@@ -87,6 +87,9 @@ LIBRARIES: dict[str, str] = {
 #: modules of packages that run on Python 3.6 alone: of fastai 0.7, which was written anew for its first version
 FOR_PYTHON_3_6 = ("fastai.conv_learner", "fastai.dataset", "fastai.learner", "fastai.sgdr", "fastai.fp16")
 
+#: modules that went before, or with, torch 2: of mmcv 2.0, which came with it, and of torch itself
+FOR_TORCH_1 = ("mmcv.runner", "mmcv.parallel", "torch._six")
+
 #: packages that are known only through the tables of this folder
 NEVER_LOCAL = frozenset({
     "torch", "numpy", "math", "os", "sys", "time", "random", "argparse", "tqdm", "datetime", "uuid", "tempfile",

@@ -245,6 +245,16 @@ def test_who_passes_the_option_and_who_reads_it(read: str, command: str, severit
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(("imported", "severity"), [("mmcv.runner", "warning"), ("mmengine.runner", "error")])
+def test_a_program_for_torch_1(imported: str, severity: str, repository: Repository) -> None:
+    program = f"from {imported} import init\n{OFFERS}"
+    command = "python -m torch.distributed.launch train.py"
+    repository({"train.py": program, "helper.py": HELPS.replace("READ", "args.lr"), "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where torch is 2.0 or newer, ") == (severity == "warning")
+
+
 def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
