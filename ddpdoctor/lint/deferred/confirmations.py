@@ -270,11 +270,22 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
         return None
     for tree, line in _trees(_places(finding)):
         for asked, names in asked_values.asked_at(tree, line):
-            if repository.sets(asked) and not any(map(repository.mentions, names)):
-                listed = " or ".join(names)
-                said = f"nothing in the repository mentions {listed} but such conditions"
-                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
+            said = _never_one_of(repository, asked, names)
+            if said:
+                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {' or '.join(names)}, ")
     return None
+
+
+def _never_one_of(repository: Repository, asked: str, names: tuple[str, ...]) -> str:
+    """What says that a setting is none of these where the repository starts its programs, "" if nothing does."""
+    if repository.sets(asked):
+        listed = " or ".join(names)
+        mentioned = any(map(repository.mentions, names))
+        return "" if mentioned else f"nothing in the repository mentions {listed} but such conditions"
+    found = (given_options.defaults(text, asked) for text in (repository.texts or {}).values())
+    known = frozenset[str]().union(*(one for one in found if one is not None))
+    told = ", ".join(map(repr, sorted(known)))
+    return f"no script or text gives {asked}, which is {told} then" if known and known.isdisjoint(names) else ""
 
 
 def _not_offered(repository: Repository, finding: Finding) -> Confirmation | None:

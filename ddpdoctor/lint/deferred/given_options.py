@@ -82,6 +82,19 @@ def offered(raw: bytes, dest: str) -> frozenset[str] | None:
     return frozenset(text for chosen in texts for text in chosen)
 
 
+@lru_cache(maxsize=1 << 12)
+def defaults(raw: bytes, dest: str) -> frozenset[str] | None:
+    """The texts that an option of a program is where nobody gives it; None if it has none of this name, or one of them
+    is not known."""
+    if b"add_argument" not in raw or dest.encode() not in raw:
+        return None
+    module = module_of(raw)
+    declared = given_in(module).get(dest, ()) if module is not None else ()
+    values = [option.default.value for option in declared if isinstance(option.default, ast.Constant)]
+    texts = frozenset(value for value in values if isinstance(value, str))
+    return texts if 0 < len(declared) == sum(isinstance(value, str) for value in values) else None
+
+
 def _texts_of(node: ast.expr) -> tuple[str, ...]:
     """The texts in a display, if nothing else is in it."""
     given = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else []

@@ -1412,7 +1412,25 @@ dist.barrier()
     ],
 )
 def test_what_no_program_offers(choices: str, severity: str, repository: Repository) -> None:
-    repository({"train.py": OFFERED.format(choices), "run.sh": "torchrun --nproc_per_node 8 train.py"})
+    repository({"train.py": OFFERED.format(choices), "run.sh": "torchrun --nproc_per_node 8 train.py --data ten"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("default", "command", "severity"),
+    [
+        ('"net"', "torchrun --nproc_per_node 8 train.py", "hint"),
+        ('"net"', "torchrun --nproc_per_node 8 train.py --data ten", "warning"),
+        ('"ten"', "torchrun --nproc_per_node 8 train.py", "warning"),
+        ("KNOWN[0]", "torchrun --nproc_per_node 8 train.py", "warning"),
+    ],
+)
+def test_what_an_option_is_where_nobody_gives_it(
+    default: str, command: str, severity: str, repository: Repository
+) -> None:
+    program = OFFERED.format("").replace('default="net"', f"default={default}")
+    repository({"train.py": program, "run.sh": command})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.severity.value == severity
 
