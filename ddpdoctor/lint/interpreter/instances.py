@@ -12,6 +12,7 @@ from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import (
     WORLD,
     Atom,
+    Keywords,
     Symbol,
     Taint,
     Value,
@@ -179,6 +180,10 @@ def _by_rank(owner: Value, obj: Instance, name: str, values: list[Value]) -> Val
     return Value(tuple(atoms), Taint.RANK, objects[0].object, tags | Tag.MAYBE) if objects else per_rank(atoms, tags)
 
 
+#: arguments of which nothing is known
+_ANY: Keywords = (("**", unknown("arguments")),)
+
+
 def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionInfo) -> dict[str, Value]:
     """What one method stores in `self`, found by running it silently."""
     cache_key = (obj.info, obj.site, method)
@@ -189,6 +194,8 @@ def _stores_of(machine: Machine, owner: Value, obj: Instance, method: FunctionIn
         frame = Frame(method.module, None, calls=("",))
         site = SourceSite(method.module.path, method.node.lineno, 1, method.node.lineno, 1)
         args, keywords = (obj.args, obj.keywords) if method.name == "__init__" else ((), ())
+        if obj.site is None and method.name == "__init__":
+            keywords = _ANY  # who makes it, and with what, is not in sight
         heap = dict(machine.heap)
         try:
             with machine.quietly():
