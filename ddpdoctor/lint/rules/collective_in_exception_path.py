@@ -2,13 +2,15 @@
 
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
-NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective. An
-import fails on the ranks whose disk does not hold the module, so a collective in its handler counts.
+NCCL, handlers in a training loop that swallow an exception from a DDP backward or another collective, and handlers
+around such a loop that catch whatever happens and let the process end as one that has done its work. An import fails on
+the ranks whose disk does not hold the module, so a collective in its handler counts.
 
 ## Why it hangs
 An exception rarely occurs on all ranks at once. The rank on which it occurs waits in the handler's collective for ranks
 that are in another one, and the traceback is not printed before the timeout. A rank that swallows the exception stays
-one collective behind: its next step is paired with the previous one of the other ranks.
+one collective behind: its next step is paired with the previous one of the other ranks. One that ends with status 0
+leaves the others waiting: the launcher ends them only where a rank has failed.
 
 ## Example
 ```python
@@ -72,6 +74,8 @@ RULE = LintRule(
 _SETUP = frozenset({"init_process_group", "new_group"})
 #: the file and so many folders around it, less one, tell whether it belongs to tests
 _NEAR = 4
+#: what catches whatever one rank may run into
+_ANY = frozenset({"Exception", "BaseException", "RuntimeError"})
 _DESTROY = "torch.distributed.destroy_process_group"
 
 
@@ -100,6 +104,8 @@ def _tries(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield from _swallowed(facts, node, handler)
             if alone:
                 yield from _ends_loop(facts, node, handler)
+            elif handler.type is None or exception_handlers.catches(handler) & _ANY:
+                yield from _ends_as_done(facts, node, handler)
 
 
 def _through(facts: ModuleFacts, body: list[ast.stmt]) -> Iterator[tuple[Reached, int]]:
@@ -238,6 +244,28 @@ def _ends_loop(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
             message = (
                 f"one rank raises this because of its own data and leaves the loop at line {within[0].line}, while "
                 f"{item.op.op} in the loop needs all ranks"
+            )
+            yield facts.finding(RULE, handler, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+            return
+
+
+def _ends_as_done(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) -> Iterator[Finding | None]:
+    """An exception in the training of one rank that its handler only tells: the process ends as one that is done, and
+    the launcher leaves the others alone."""
+    after = _behind(facts, node)
+    if exception_handlers.acts(handler) or exception_handlers.tells_caller(handler) or facts.alone:
+        return
+    if not exception_handlers.goes_on(handler.body, after_return=True) or exception_handlers.remembered(handler, after):
+        return
+    first, last = exception_handlers.lines_of(node.body)
+    for item, index in _through(facts, node.body):
+        inside = any(depth > index or _stands_in(facts, loop.site, first, last) for loop, depth in item.loops)
+        if not inside or not item.op.op.startswith("backward") or not _on_all_ranks(item):
+            continue
+        if _repeating(facts, item, index, first, last) is None:
+            message = (
+                "an exception in the training of one rank is swallowed here: its process ends as if it had succeeded, "
+                f"the launcher ends no other, and those wait in {item.op.op}: raise it again"
             )
             yield facts.finding(RULE, handler, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
             return
