@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and as hints those in every
-epoch, which are few, and a barrier in every iteration of a training loop, which costs time but breaks nothing; also one
+epoch, which are few; and a barrier in every iteration of a training loop, which costs time but breaks nothing, also one
 of a framework, such as Accelerate's `wait_for_everyone()`.
 
 ## Why it harms
@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
-from ddpdoctor.lint.knowledge import frameworks, heuristics
+from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
@@ -89,8 +89,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         loop = _training_loop(facts, call)
         if loop is not None and not _conditional(call, loop) and call.context.loops[-1] is loop:
             related = ((loop.site, "the training loop"),)
-            message = "a barrier in every step: the gradient reduction already synchronises the ranks"
-            yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
+            met = _met_in(facts, loop) or "the gradient reduction"
+            message = f"a barrier in every step: {met} already synchronises the ranks"
+            yield facts.finding(RULE, facts.place(call), message, related=related)
 
 
 def _of_frameworks(facts: ModuleFacts) -> Iterator[CallEvent]:
@@ -127,8 +128,13 @@ def _under_test(body: list[ast.stmt], line: int) -> bool:
         isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and node.lineno <= line <= (node.end_lineno or 0)
         for statement in body
         for node in walk(statement)
-        if not (isinstance(node, ast.If) and isinstance(node.test, ast.Constant))
+        if not (isinstance(node, ast.If) and _always(node.test))
     )
+
+
+def _always(test: ast.expr) -> bool:
+    """Whether a condition is the same in every step: whether there are several ranks."""
+    return isinstance(test, ast.Constant) or heuristics.ASKS_FOR_GROUP.found_in(text_of(test))
 
 
 def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
@@ -137,9 +143,19 @@ def _training_loop(facts: ModuleFacts, call: CallEvent) -> EnclosingLoop | None:
         if not isinstance(loop.node, (ast.For, ast.While)):
             return None
         ops = facts.looped.get(loop.site, [])
-        if any(op.op.startswith("backward") for op in ops) and _is_over_batches(facts, loop):
+        meets = any(op.op.startswith("backward") for op in ops) or bool(_met_in(facts, loop))
+        if meets and _is_over_batches(facts, loop):
             return loop
     return None
+
+
+def _met_in(facts: ModuleFacts, loop: EnclosingLoop) -> str:
+    """The collective besides barriers in which ranks meet in every turn of a loop that goes backward without a
+    reduction of gradients that is seen."""
+    ops = facts.looped.get(loop.site, [])
+    if any(op.op.startswith("backward") for op in ops) or not _goes_back(loop.node):
+        return ""
+    return next((op.op for op in ops if op.op in collectives.PLAIN and op.op != "barrier"), "")
 
 
 def _epoch_loop(call: CallEvent) -> EnclosingLoop | None:
@@ -161,10 +177,19 @@ def _is_over_batches(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
     if any(c.context.loops and c.context.loops[-1].site == loop.site for c in facts.methods("backward")):
         return True
     inner = [n for n in walk(loop.node) if isinstance(n, (ast.For, ast.While)) and n is not loop.node]
-    own = any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(loop.node))
-    return own and not any(
-        isinstance(n, ast.Attribute) and n.attr == "backward" for nested in inner for n in walk(nested)
-    )
+    counted = text_of(loop.node.test) if isinstance(loop.node, ast.While) else loop.target
+    if not heuristics.COUNTS_EPOCHS.found_in(counted):
+        # micro-batches, counted: the loop around them takes a step in each turn
+        inner = [n for n in inner if not _counts(n)]
+    return _goes_back(loop.node) and not any(map(_goes_back, inner))
+
+
+def _goes_back(loop: ast.AST) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(loop))
+
+
+def _counts(loop: ast.For | ast.While) -> bool:
+    return isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) == "range"
 
 
 def _may_keep(decorator: str) -> bool:
@@ -175,8 +200,13 @@ def _may_keep(decorator: str) -> bool:
 def _conditional(call: CallEvent, loop: EnclosingLoop) -> bool:
     """Only in some iterations, or created once and kept."""
     first, last = loop.site.line, loop.site.end_line
-    inside = [g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last]
+    inside = [
+        g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last
+        if not heuristics.ASKS_FOR_GROUP.found_in(g.text)
+    ]  # fmt: skip
     function = call.context.function
     cached = function is not None and any(_may_keep(decorator_name(d)) for d in function.decorators)
-    elsewhere = function is not None and _under_test(function.body, call.site.line)
+    here = call.site.file == loop.site.file and first <= call.site.line <= last
+    body = loop.node.body if here and isinstance(loop.node, (ast.For, ast.While)) else getattr(function, "body", [])
+    elsewhere = _under_test(body, call.site.line)
     return bool(inside) or cached or elsewhere or call.context.handler in ("except", "finally")
