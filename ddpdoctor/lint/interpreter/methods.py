@@ -33,7 +33,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
 
 #: methods whose results have no gradients
@@ -244,11 +244,22 @@ def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
     if made.path not in collectives.WRAPPERS and made.path not in frameworks.FORWARDING:
         return None
     _forward_of_network(call, made)
+    return _forwarded(call)
+
+
+def _forwarded(call: MethodCall) -> Value:
+    """What a wrapped network gives of a batch."""
     tags = Tag.DDP | union(v.tags for v in call.given) & DATA
     local = any(v.taint is Taint.RANK_LOCAL for v in call.given)
     if not local and batches.trained_on(call.frame, call.given):
         local, tags = True, tags | Tag.BATCH
     return unknown("forward", call.site, taint=Taint.RANK_LOCAL if local else Taint.UNKNOWN, tags=tags)
+
+
+def _conditional_forward(call: MethodCall) -> Value | None:
+    """The forward of a network that is wrapped where there are several ranks: `if distributed: net = DDP(net)`."""
+    receiver = call.receiver
+    return _forwarded(call) if receiver.object is None and receiver.tags & MODEL == Tag.WRAPPED else None
 
 
 def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
@@ -302,6 +313,7 @@ def _any(_name: str) -> bool:
 RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | Callable[[str], bool]], ...] = (
     (_sharded_forward, ("__call__",)),
     (_made, _any),
+    (_conditional_forward, ("__call__",)),
     (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),
