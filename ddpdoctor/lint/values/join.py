@@ -11,6 +11,8 @@ from ddpdoctor.lint.values.truths import invert, is_true
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 from ddpdoctor.model.record import record
 
+#: what only holds of one of two values if it holds of both
+_SURE = Tag.FILLED | Tag.GIVEN
 _FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
@@ -85,8 +87,9 @@ def merge_stores(
 def choose(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """One value out of two, given which ranks can hold which."""
     value = _chosen(by, a, b, masks, key)
-    if value.tags & Tag.FILLED and not a.tags & b.tags & Tag.FILLED:
-        value = value.with_tags(value.tags & ~Tag.FILLED)
+    unsure = value.tags & _SURE & ~(a.tags & b.tags)
+    if unsure:
+        value = value.with_tags(value.tags & ~unsure)
     if value.taint is not Taint.RANK_LOCAL or by.local:
         return value
     none = any(v.known and v.constant is None for v in (a, b))
@@ -118,6 +121,8 @@ def _chosen(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: objec
 
 
 def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
+    if by.local and _is_data_or_none(a, b):
+        return _rank_by_rank(by, a.with_object(None), b.with_object(None), masks, key)
     pairs = containers.pairs(a, b)
     if pairs is not None:
         items = (choose(by, x, y, masks, (key, i)) for i, (x, y) in enumerate(pairs))
@@ -130,6 +135,11 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
     tags = a.tags | b.tags
     uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
     return containers.uneven(chosen, tags & REASONS) if uneven else chosen
+
+
+def _is_data_or_none(a: Value, b: Value) -> bool:
+    """Whether one is data of this rank and the other None: which it has, differs as the data does."""
+    return any(one.taint is Taint.RANK_LOCAL and two.known and two.constant is None for one, two in ((a, b), (b, a)))
 
 
 def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
