@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import container_mutation, tensor_mutation
+from ddpdoctor.lint.interpreter import container_mutation, losses, tensor_mutation
 from ddpdoctor.lint.interpreter.events import Setting
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -46,6 +46,7 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
     if taints and id(target) in taints:
         value = asserted(value, taints[id(target)])
     if isinstance(target, ast.Name):
+        value = losses.named(frame, target.id, value)
         frame.env[target.id] = value
         if frame.function is not None and target.id in frame.function.outer:
             _store_global(machine, frame, target.id, value)

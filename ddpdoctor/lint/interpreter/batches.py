@@ -9,7 +9,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 _BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.PREPARED
 
@@ -43,13 +43,29 @@ def trained_on(frame: Frame, args: tuple[Value, ...]) -> bool:
 
     If nothing else is known of it, a `backward` in the same function shows that it is not an evaluation.
     """
-    if frame.no_grad or not frame.loops or all(v.known or v.taint is Taint.UNIFORM for v in args):
-        return False
-    over = frame.loops[-1].over
-    if over is None or (isinstance(over.object, Made) and over.object.path == "builtins.range"):
+    if frame.no_grad or not in_batches(frame) or all(v.known or v.taint is Taint.UNIFORM for v in args):
         return False
     node = frame.function.node if frame.function is not None else frame.module.tree
     return any(isinstance(n, ast.Attribute) and n.attr == "backward" for n in walk(node))
+
+
+def in_batches(frame: Frame) -> bool:
+    """Whether the innermost loop goes through something else than numbers, which are batches unless something else is
+    known, or takes the next one of something in each turn."""
+    if not frame.loops:
+        return False
+    over = frame.loops[-1].over
+    if over is not None and not (isinstance(over.object, Made) and over.object.path == "builtins.range"):
+        return True
+    return _takes_next(frame.loops[-1].node)
+
+
+def _takes_next(loop: ast.AST) -> bool:
+    known: bool | None = loop.__dict__.get("_takes_next")
+    if known is None:
+        called = (last_name(node.func) for node in walk(loop) if isinstance(node, ast.Call))
+        known = loop.__dict__["_takes_next"] = "next" in called
+    return known
 
 
 def alike(element: Value) -> Value:

@@ -22,7 +22,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteratio
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.invocations import FunctionCall, MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
+from ddpdoctor.lint.interpreter.trace import BlockExit, Scope, Trace, operates
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
@@ -198,13 +198,14 @@ def follow(machine: Machine, frame: Frame, function: Function, given: Given) -> 
     if outcome.ends:
         frame.out.append(BlockExit("raise", given.site))
         frame.mask = 0
-    return _agreed(outcome.value) if outcome.trace else outcome.value
+    return _agreed(outcome.value, outcome.trace) if outcome.trace else outcome.value
 
 
-def _agreed(value: Value) -> Value:
+def _agreed(value: Value, trace: Trace) -> Value:
     """The result of a function that runs collectives: all ranks may have agreed on it."""
     plain = value.object is None or isinstance(value.object, Made)
-    return value.tagged(Tag.AGREED) if plain and value.taint is Taint.UNKNOWN and not value.known else value
+    open_ = plain and value.taint is Taint.UNKNOWN and not value.known
+    return value.tagged(Tag.AGREED) if open_ and operates(trace) else value
 
 
 def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: dict[str, bool]) -> None:

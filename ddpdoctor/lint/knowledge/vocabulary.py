@@ -140,7 +140,7 @@ PURE_METHODS = frozenset({
     "item", "mean", "sum", "max", "min", "detach", "cpu", "cuda", "to", "float", "double", "half", "long",
     "int", "bool", "any", "all", "abs", "isnan", "isinf", "isfinite", "norm", "clone", "view", "reshape",
     "squeeze", "unsqueeze", "argmax", "eq", "ne", "lt", "gt", "le", "ge", "numel", "size", "tolist", "numpy",
-    "contiguous", "type", "new_tensor", "add", "sub", "mul", "div", "pow", "sqrt", "exp", "log", "flatten",
+    "nelement", "contiguous", "type", "new_tensor", "add", "sub", "mul", "div", "pow", "sqrt", "exp", "log", "flatten",
     "topk", "sort", "keys", "values", "items", "get", "copy", "strip", "lower", "upper", "split",
     "var", "std", "median", "nanmean", "nansum", "prod", "amax", "amin", "argmin", "logsumexp", "softmax",
     "log_softmax", "sigmoid", "relu", "tanh", "clamp", "clip", "square", "round", "floor", "ceil", "cumsum",
@@ -163,7 +163,7 @@ TENSORS = frozenset({
 #: those of them whose result has as many elements as the data decides
 PICKING = frozenset({"unique", "nonzero", "masked_select"})
 #: those of them that give a tensor's size or type, not its content
-EXTENTS = frozenset({"size", "numel", "dim", "type", "keys"})
+EXTENTS = frozenset({"size", "numel", "nelement", "dim", "type", "keys"})
 
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({
