@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import DATA, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 from ddpdoctor.model.record import replace
 
@@ -60,7 +60,15 @@ def iterated_of(over: Value) -> Iterated:
         return _batches(over, obj.base)
     if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):
         return containers.gone_through(over, obj.receiver.object, obj.name)
+    if isinstance(obj, Method) and obj.name in ("values", "items") and over.taint is Taint.RANK_LOCAL:
+        return over, _named_part(over, obj.name)
     return _elements(over)
+
+
+def _named_part(over: Value, method: str) -> Value:
+    """A value in a dict of this rank's data, alone or with its name: the names are equal on all ranks."""
+    part = unknown("part", over.atoms, taint=Taint.RANK_LOCAL, tags=over.tags & DATA | Tag.PART)
+    return part if method == "values" else of_object(Items((unknown("name", over.atoms), part)))
 
 
 def _elements(over: Value) -> Iterated:
