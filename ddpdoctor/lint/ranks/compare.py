@@ -49,7 +49,7 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
         # a rank takes the same side wherever it comes to this condition: the branch of a helper called at a hundred
         # places is one choice
         choice = (branch.site, branch.truth)
-        if choice in tried or not rank_local(branch.truth) or not parts(branch):
+        if choice in tried or not rank_local(branch.truth) or _ends_job(branch) or not parts(branch):
             continue
         if exits((branch,)) or operates((branch,)):
             tried.add(choice)
@@ -60,6 +60,12 @@ def divergences(trace: Trace, parts: Callable[[Branch], bool] = lambda _: True) 
     for item in sorted(found, key=lambda d: (d.branch.site, d.op.site, d.chain)):
         unique.setdefault(item.branch.site, item)
     return list(unique.values())
+
+
+def _ends_job(branch: Branch) -> bool:
+    """Whether a rank that takes one of the sides fails there, and meets the others in nothing before."""
+    sides = [side[-1] for side in (branch.then, branch.other) if side and not operates(side)]
+    return any(isinstance(last, BlockExit) and last.kind in ENDS for last in sides)
 
 
 def _by_rank(trace: Trace, branches: list[Branch]) -> list[CollectiveDivergence]:

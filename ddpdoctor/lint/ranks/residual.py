@@ -169,6 +169,8 @@ class Builder:
         leave = self._cell(("exit", "return"), BlockExit("return", node.site), path.under(None), None)
         inside = _Path({"continue": None, "return": leave}, path.chain, path.guard, path.assumed, node.site)
         body = self._sequence(node.body, None, inside)
+        if _raises(body):
+            return body  # the job ends in the first iteration
         if node.endless:
             body = _busy(body)
         if _has_return(body) and _raises_at_last(rest):
