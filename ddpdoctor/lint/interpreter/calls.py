@@ -40,7 +40,7 @@ from ddpdoctor.lint.values.abstract_objects import (
 )
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.join import filled_up
-from ddpdoctor.lint.values.tags import ORIGIN, Tag
+from ddpdoctor.lint.values.tags import ORIGIN, Tag, Tags, union
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name
@@ -198,7 +198,20 @@ def follow(machine: Machine, frame: Frame, function: Function, given: Given) -> 
     if outcome.ends:
         frame.out.append(BlockExit("raise", given.site))
         frame.mask = 0
-    return _agreed(outcome.value, outcome.trace) if outcome.trace else outcome.value
+    value = _computed_from(outcome.value, union(v.tags for v in (*args, *(v for _, v in given.keywords))))
+    return _agreed(value, outcome.trace) if outcome.trace else value
+
+
+def _computed_from(value: Value, tags: Tags) -> Value:
+    """The result of a function that could be followed, but not through all that it computes: as with one that is not
+    seen, it may be a loss of what a wrapped model gave."""
+    origin = tags & (Tag.DDP | Tag.SHARDED)
+    if not origin or value.taint is not Taint.UNKNOWN or value.tags & ORIGIN:
+        return value
+    if isinstance(value.object, Items):
+        return value.with_object(Items(tuple(_computed_from(item, origin) for item in value.object.items)))
+    opaque = value.object is None or isinstance(value.object, (Made, Method))
+    return value.tagged(origin) if opaque and not value.known else value
 
 
 def _agreed(value: Value, trace: Trace) -> Value:

@@ -153,7 +153,9 @@ def _met_in(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     """The collective besides barriers in which ranks meet in every turn of a loop that goes backward without a
     reduction of gradients that is seen."""
     ops = facts.looped.get(loop.site, [])
-    if any(op.op.startswith("backward") for op in ops) or not _goes_back(loop.node):
+    # all that shows it is in the file of the loop: told there, not at each call that leads to it
+    elsewhere = loop.site.file != facts.module.path
+    if elsewhere or any(op.op.startswith("backward") for op in ops) or not _goes_back(loop.node):
         return ""
     return next((op.op for op in ops if op.op in collectives.PLAIN and op.op != "barrier"), "")
 
