@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -53,6 +54,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
+from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -201,14 +203,19 @@ def _may_keep(decorator: str) -> bool:
 
 def _conditional(call: CallEvent, loop: EnclosingLoop) -> bool:
     """Only in some iterations, or created once and kept."""
-    first, last = loop.site.line, loop.site.end_line
-    inside = [
-        g for g in call.context.guards if g.site.file == loop.site.file and first <= g.site.line <= last
-        if not heuristics.ASKS_FOR_GROUP.found_in(g.text)
-    ]  # fmt: skip
     function = call.context.function
+    here = _stands_in(call.site, loop.site.file, loop.node)
+    inside = [
+        g for g in call.context.guards
+        if _stands_in(g.site, loop.site.file, loop.node)
+        or (not here and function is not None and _stands_in(g.site, call.site.file, function.node))
+    ]  # fmt: skip
+    if any(not heuristics.ASKS_FOR_GROUP.found_in(g.text) for g in inside):
+        return True
     cached = function is not None and any(_may_keep(decorator_name(d)) for d in function.decorators)
-    here = call.site.file == loop.site.file and first <= call.site.line <= last
     body = loop.node.body if here and isinstance(loop.node, (ast.For, ast.While)) else getattr(function, "body", [])
-    elsewhere = _under_test(body, call.site.line)
-    return bool(inside) or cached or elsewhere or call.context.handler in ("except", "finally")
+    return cached or _under_test(body, call.site.line) or call.context.handler in ("except", "finally")
+
+
+def _stands_in(site: SourceSite, file: str, node: Any) -> bool:
+    return bool(site.file == file and node.lineno <= site.line <= node.end_lineno)
