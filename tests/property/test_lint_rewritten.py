@@ -63,6 +63,7 @@ KNOWN = {
         "DD118: the root sends a list without a name, the others read theirs",
         "DD123: available is not initialised",
         "DD128: a group for each epoch",
+        "DD128: counted micro-batches in each step, and counted steps in each epoch",
         "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
         "DD131: a seed from the configuration that a function is given",
