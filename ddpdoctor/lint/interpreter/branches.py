@@ -119,17 +119,35 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     alike = len(test.atoms) == 1 and test.taint <= Taint.UNKNOWN
     refuse = _refusing(node) if alike else None
 
+    before_heap = dict(machine.heap) if node.orelse and _sets_attributes(node) else None
+
     def side(body: list[ast.stmt]) -> None:
         if body is refuse:
             _refuse(machine, frame, body)
         else:
             machine.execute(frame, body)
 
-    _branch(
-        machine, frame, _Condition(test, node, text_of(node.test)), lambda: side(node.body), lambda: side(node.orelse)
-    )  # fmt: skip
+    def other() -> None:
+        left = machine.heap
+        if before_heap is not None:
+            machine.heap = dict(before_heap)
+        side(node.orelse)
+        if before_heap is not None:
+            stored = {key: value for key, value in machine.heap.items() if before_heap.get(key) is not value}
+            machine.heap = {**left, **stored}
+
+    _branch(machine, frame, _Condition(test, node, text_of(node.test)), lambda: side(node.body), other)
     if frame.guards is not before and len(frame.guards) > 24:
         frame.guards = before
+
+
+def _sets_attributes(node: ast.If) -> bool:
+    """Whether the first side stores attributes, which the other does not see."""
+    known: bool | None = node.__dict__.get("_sets_attributes")
+    if known is None:
+        targets = (part for statement in node.body for part in walk(statement) if isinstance(part, ast.Attribute))
+        known = node.__dict__["_sets_attributes"] = any(isinstance(target.ctx, ast.Store) for target in targets)
+    return known
 
 
 def _refusing(node: ast.If) -> list[ast.stmt] | None:
