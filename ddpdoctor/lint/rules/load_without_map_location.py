@@ -70,7 +70,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
         alone = call.context.some_ranks_only or attendance.left_to_the_first(facts, call) or _for_one(facts, call)
-        if placed or alone or _own_file(call) or _put_together(facts, call):
+        # a second attempt, where the first has failed
+        again = call.context.handler == "except"
+        if placed or alone or again or _own_file(call) or _put_together(facts, call):
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
