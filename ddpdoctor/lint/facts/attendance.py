@@ -91,6 +91,8 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     context = call.context
     if context.some_ranks_only or context.handler == "except" or _left_before(facts, call) or _is_alone(facts, call):
         return None
+    if left_to_the_first(facts, call):
+        return None
     if not all(is_harmless(facts, guard) for guard in context.guards):
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
@@ -175,6 +177,8 @@ def is_harmless(facts: ModuleFacts, guard: Guard) -> bool:
     """Whether the condition is on configuration or counters, and equal on all ranks as far as can be read."""
     if _asks_for_one_process(guard.text, side=guard.side):
         return False
+    if len(guard.truth) > 1:
+        return False  # worked out from the rank, with what cannot be seen
     read = guard.value.taint in (Taint.GIVEN, Taint.FILES)
     if (guard.value.taint is Taint.UNIFORM or read) and not guard.value.tags & _APART:
         # a setting that is named after a rank is set by each process for itself
@@ -248,21 +252,20 @@ def _ranks(module: Module) -> frozenset[str]:
 
 def left_to_the_first(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether a condition on the way says that a rank is 0, though its value cannot be seen: it is put together from
-    options, say, or kept in an attribute."""
+    options, say, kept in an attribute, or only a default that others replace."""
     if any(_says_first(guard.text, side=guard.side) for guard in call.context.guards):
         return True
     return any(_keeps_first(facts, site) for site in (*call.context.chain, call.site))
 
 
 def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
-    """Whether a place is in the body of an `if` of an attribute that was assigned, somewhere, whether a rank is 0: what
-    the attribute is after the branches that assign it may not be known."""
+    """Whether a place is in the body of an `if` that a rank is 0, or of an attribute that was assigned, somewhere,
+    whether one is: what the attribute is after the branches that assign it may not be known."""
     module = blocks.module_of(facts, site)
     names = {name for one in (facts.module, *facts.analysis.reached.values()) for name in _firsts(one)}
     return module is not None and any(
         isinstance(node, ast.If)
-        and isinstance(node.test, ast.Attribute)
-        and node.test.attr in names
+        and (_is_first(node.test, side=True) or (isinstance(node.test, ast.Attribute) and node.test.attr in names))
         and node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
         for node in blocks.around(module, site)
     )

@@ -51,9 +51,15 @@ def _by_methods(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | N
             found.append((call, call.args[0], paths.argument_of(call.node, 0, "")))
     for call in facts.methods("save_pretrained"):
         path = call.argument(0, "save_directory")
-        if path is not None and call.keyword("is_main_process") is None:
+        if path is not None and call.keyword("is_main_process") is None and not _by_framework(call):
             found.append((call, path, paths.argument_of(call.node, 0, "save_directory")))
     return found
+
+
+def _by_framework(call: CallEvent) -> bool:
+    """Whether the weights go through a function such as `accelerator.save`, which writes on the main process alone."""
+    given = next((keyword.value for keyword in call.node.keywords if keyword.arg == "save_function"), None)
+    return given is not None and text_of(given) != "torch.save"
 
 
 def appended(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
@@ -130,8 +136,11 @@ def is_handed_to_callback(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def draws_on_one_rank(facts: ModuleFacts) -> bool:
-    """Whether the curves are left to some ranks: the writers of the others make files without any."""
+    """Whether the curves are left to some ranks, or drawn where nothing shows who comes: the writers of the others make
+    files without any."""
     uses = facts.methods(*_DRAWING)
+    if not uses:
+        return any(last_name(node.func) in _DRAWING for node in facts.module.of(ast.Call))
     chosen = [
         use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)
         for use in uses

@@ -457,7 +457,8 @@ CHOOSES_RANK = _pattern(
     "DD171: a decorator, a flag, a function that cannot be seen",
     r"rank|(?<![a-z])(main|master|primary|leader|lead|zero|chief|boss|writer|writes|coordinator|should|hosts?|proc"
     r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
-    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib",
+    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib"
+    r"|device(_?id)? [!=]= 0",
 )
 PATH_OF_RANK = _pattern(
     "a path holds the number of the rank that saved the file",
