@@ -310,15 +310,22 @@ def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _chosen(module: Module) -> frozenset[str]:
-    """The attributes that are assigned the outcome of a condition which may be on the rank."""
-    return frozenset(
-        target.attr
+    """The attributes that are assigned the outcome of a condition which may be on the rank, or True or False where it
+    holds."""
+    outcomes = [
+        node
         for node in module.of(ast.Assign)
         if isinstance(node.value, (ast.BoolOp, ast.Compare, ast.UnaryOp, ast.Call, ast.IfExp))
         and heuristics.NAMES_RANK.found_in(text_of(node.value))
-        for target in node.targets
-        if isinstance(target, ast.Attribute)
-    )
+    ]
+    outcomes += [
+        node
+        for branch in module.of(ast.If)
+        if heuristics.NAMES_RANK.found_in(text_of(branch.test))
+        for node in (*branch.body, *branch.orelse)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value in (True, False)
+    ]
+    return frozenset(t.attr for node in outcomes for t in node.targets if isinstance(t, ast.Attribute))
 
 
 def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:

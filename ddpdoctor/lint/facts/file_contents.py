@@ -58,6 +58,24 @@ def lies_on_cpu(call: CallEvent) -> bool:
     )
 
 
+def holds_optimizer(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the state of an optimizer is in what is written, by its name: a checkpoint from which the job goes on."""
+    if not call.node.args:
+        return False
+    _, given = paths.arguments(facts, call)
+    parts = [call.node.args[0]]
+    for node in walk(call.node.args[0]):
+        if isinstance(node, ast.Name):
+            parts += [*paths.assigned(call, node.id), *([given[node.id]] if node.id in given else [])]
+    return any(map(_names_optimizer, (node for part in parts for node in walk(part))))
+
+
+def _names_optimizer(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "state_dict":
+        return False
+    return heuristics.RESUMED.found_in(last_name(node.func.value))
+
+
 def _is_fetched(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and last_name(value.func) in _FETCHING and not value.args
 

@@ -41,7 +41,9 @@ def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:
     """Calls of the method `load_state_dict` and the like, each with the name of its object."""
     for node in walk(scope):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "load_state" in node.func.attr:
-            yield last_name(node.func.value), node
+            # `optimizers["first"].load_state_dict(...)`
+            owner = node.func.value.value if isinstance(node.func.value, ast.Subscript) else node.func.value
+            yield last_name(owner), node
 
 
 def _takes(taker: ast.Call, loaded: ast.Call, names: set[str]) -> bool:

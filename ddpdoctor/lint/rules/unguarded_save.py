@@ -9,9 +9,9 @@ under a condition that may be on the rank. Where nothing shows it, the finding i
 lets several ranks through is found as well, and so is one that is asked before there is a process group: the
 `is_main_process()` of most projects copes without a group, and is true then on every rank.
 
-A file that is not written in a loop which trains is a hint, too: in most programs all ranks write the same then, and
-nobody reads it at that time. So are curves that are drawn on one rank alone, by a callback of a framework that does so,
-or under names that hold the rank.
+A file that is not written in a loop which trains, and does not hold the state of an optimizer, is a hint, too: in most
+programs all ranks write the same then, and nobody reads it at that time. So are curves that are drawn on one rank
+alone, by a callback of a framework that does so, or under names that hold the rank.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -175,7 +175,8 @@ def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) ->
         return _SETTINGS
     if file_contents.lies_on_cpu(call):
         return _RESULT
-    return None if _while_training(facts, call) else _RESULT
+    resumed = file_contents.holds_optimizer(facts, call)
+    return None if resumed or _while_training(facts, call) else _RESULT
 
 
 def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
