@@ -43,9 +43,22 @@ def of_settings(facts: ModuleFacts, call: CallEvent) -> bool:
         return True
     if call.path in _COPIES and call.node.args:
         return heuristics.PROGRAM_FILES.found_in(paths.spelled_out(call, call.node.args[0]))
-    written = [content for node in _uses(call) for content in _contents(node)]
+    written = of_file(call)
     _, given = paths.arguments(facts, call)
     return bool(written) and all(_settings(_Place(call, given), content, _DEEPEST) for content in written)
+
+
+def of_file(call: CallEvent) -> list[ast.expr]:
+    """What is written to the file that an `open` gives."""
+    return [content for node in _uses(call) for content in _contents(node)]
+
+
+def written_by(call: CallEvent) -> list[ast.expr]:
+    """All that a call writes, or that is written to what an `open` gives."""
+    if call.path == filesystem.OPEN:
+        return of_file(call)
+    own = [call.node.func.value] if isinstance(call.node.func, ast.Attribute) and call.method else []
+    return [*own, *call.node.args, *(keyword.value for keyword in call.node.keywords)]
 
 
 def lies_on_cpu(call: CallEvent) -> bool:

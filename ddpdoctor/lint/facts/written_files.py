@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import paths
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -35,7 +36,16 @@ def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
         writes = mode is not None and str(mode.constant).startswith(("w", "x"))
         if path is not None and writes and _near(facts, call):
             found.append((call, path, paths.argument_of(call.node, 0, "file")))
-    return [*found, *_by_methods(facts)]
+    return [*found, *_by_methods(facts), *_tables(facts)]
+
+
+def _tables(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Value, ast.expr | None]]:
+    """The same of methods by which the tables of pandas write themselves."""
+    for method, row in filesystem.OF_OBJECTS.items():
+        for call in facts.methods(method) if row.use is filesystem.Use.WRITES_FILE else ():
+            path = call.argument(row.position, row.name)
+            if path is not None and not _at_end(call.keyword("mode")) and _near(facts, call):
+                yield call, path, paths.argument_of(call.node, row.position, row.name)
 
 
 def _by_methods(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:

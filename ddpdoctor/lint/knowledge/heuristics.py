@@ -561,6 +561,11 @@ NUMBERS_OF_TURNS = _pattern(
     "DD113: in the last turn only",
     r"len$|total|num|last|count|size|max",
 )
+PUTS_TOGETHER = _pattern(
+    "a call may put together what the ranks have, or tells all what one has",
+    "DD171: results of the whole data, of a part that is gathered, and of one rank",
+    r"gather|reduce|merge|collect|combine|put_together|broadcast|sync(?!hronize$)|ranks",
+)
 GATHERS = _pattern(
     "a call by which a forward pass gets what other ranks computed",
     "DD114: what a network has gathered",

@@ -10,8 +10,9 @@ lets several ranks through is found as well, and so is one that is asked before 
 `is_main_process()` of most projects copes without a group, and is true then on every rank.
 
 A file that is not written in a loop which trains, and does not hold the state of an optimizer, is a hint, too: in most
-programs all ranks write the same then, and nobody reads it at that time. So are curves that are drawn on one rank
-alone, by a callback of a framework that does so, or under names that hold the rank.
+programs all ranks write the same then, and nobody reads it at that time. It is none where each rank writes what it has
+found in its own part of the data, and nothing has gathered it. Hints are also curves that are drawn on one rank alone,
+by a callback of a framework that does so, or under names that hold the rank.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -62,6 +63,7 @@ from ddpdoctor.lint.facts import (
     early_questions,
     file_contents,
     launch,
+    own_parts,
     paths,
     written_files,
 )
@@ -110,6 +112,10 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
             if call.args and fsdp.holds_shards(facts.analysis, call.args[0]):
                 circumstance = None
                 message = "every rank writes its own shards to this one file: those of the others are lost"
+            own = own_parts.collected(facts, call, file_contents.written_by(call))
+            if own is not None:
+                circumstance = None
+                message = _OWN_PART
             yield call, _told(facts, call, message, circumstance)
     yield from _added(facts)
     for call, path, node in written_files.logs(facts):
@@ -122,6 +128,12 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
             yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+
+
+_OWN_PART = (
+    "every rank writes what it has found in its own part of the data to this one file: what the others have found is "
+    "lost, gather it before"
+)
 
 
 def _added(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
