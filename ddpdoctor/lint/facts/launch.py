@@ -148,8 +148,19 @@ def _words(value: ast.expr) -> set[str]:
 
 
 def told_of_nodes(facts: ModuleFacts) -> bool:
-    """Whether the file is told of the job's nodes: by an option, or by a variable of the launcher's."""
-    return heuristics.SEVERAL_NODES.found_in(facts.module.text)
+    """Whether the file is told of the job's nodes: by an option, or by a variable of the launcher's, and does not say
+    that there is only the first one."""
+    return heuristics.SEVERAL_NODES.found_in(facts.module.text) and not _is_first_node(facts.module)
+
+
+def _is_first_node(module: Module) -> bool:
+    """Whether it says that its machine is the first one, wherever it says which it is: `args.node_rank = 0`."""
+    told = [n.value for n in module.of(ast.Assign) if any(last_name(t) in _OF_NODE for t in n.targets)]
+    return bool(told) and all(isinstance(value, ast.Constant) and value.value == 0 for value in told)
+
+
+#: what the number of a machine is called
+_OF_NODE = frozenset({"node_rank", "machine_rank"})
 
 
 #: how a message begins of what is done to one path where `is_one_on_each_node`

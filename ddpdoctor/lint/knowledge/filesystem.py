@@ -107,7 +107,7 @@ LISTING = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir"})
 #: downloads that write to another name first, or under a lock
 DOWNLOADED_SAFELY = frozenset({
     "torch.hub.load_state_dict_from_url", "torch.hub.download_url_to_file", "torch.hub._download_url_to_file",
-    "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download",
+    "huggingface_hub.hf_hub_download", "huggingface_hub.snapshot_download", "gdown.download", "gdown.cached_download",
 })  # fmt: skip
 #: the module of torchvision's data sets: with `download=True` most fill the folder that they are given, if the data is
 #: not there, and directly under the final names
