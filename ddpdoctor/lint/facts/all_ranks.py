@@ -136,13 +136,21 @@ def _guarded_beside(facts: ModuleFacts, call: CallEvent) -> Witness | None:
 def _hooked(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     """The hook of a framework that leads to the call: its trainer calls it on each of its ranks."""
     owner, _, name = call.context.calls[0].rpartition(".")
-    if not name.startswith(frameworks.ON_ALL_RANKS):
+    keeps = name in frameworks.KEEPS_ON_ALL_RANKS
+    if not keeps and not name.startswith(frameworks.ON_ALL_RANKS):
         return None
+    wanted = frozenset({frameworks.TRAINER}) if keeps else frameworks.HOOKED
     for info in facts.module.classes:
         hook = info.methods.get(name) if info.node.name == owner else None
-        if hook is not None and frameworks.HOOKED.intersection(framework_objects.bases(facts.analysis, info)):
+        if hook is not None and wanted.intersection(framework_objects.bases(facts.analysis, info)):
             return Witness(site_of(facts.module, hook.node), "the trainer calls this hook on every rank")
     return None
+
+
+def keeps_checkpoint(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a trainer goes this way to keep a checkpoint while it trains."""
+    name = call.context.calls[0].rpartition(".")[2] if call.context.calls else ""
+    return name in frameworks.KEEPS_ON_ALL_RANKS and _hooked(facts, call) is not None
 
 
 def _ranked(guards: Sequence[Guard]) -> bool:

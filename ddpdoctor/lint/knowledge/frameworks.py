@@ -28,7 +28,7 @@ MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"
 
 #: methods that a framework calls on the first rank of each machine alone, with the classes that have them
-ON_FIRST_RANK = {"prepare_data": frozenset({MODULE, DATA_MODULE})}
+ON_FIRST_RANK = {"prepare_data": frozenset({MODULE, DATA_MODULE}), "_save": frozenset({TRAINER})}
 #: what draws the curves of a run, on the first rank of the job alone
 DRAW_ON_FIRST_RANK = (
     "transformers.integrations.TensorBoardCallback",
@@ -158,6 +158,9 @@ ON_ALL_RANKS = (
     "before_",
     "after_",
 )
+
+#: methods of the trainer of transformers that it calls on every rank whenever it keeps a checkpoint
+KEEPS_ON_ALL_RANKS = frozenset({"save_model", "_save_checkpoint"})
 
 #: return their arguments prepared: loaders get a sampler, and their epoch is set
 PREPARING = frozenset({

@@ -58,6 +58,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.lint.facts import (
+    all_ranks,
     attendance,
     contended_paths,
     early_questions,
@@ -192,7 +193,10 @@ def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) ->
 
 
 def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether a loop around the call goes backward as well: a checkpoint, from which the job is resumed."""
+    """Whether a loop around the call goes backward as well, or a trainer does: a checkpoint, from which the job is
+    resumed."""
+    if all_ranks.keeps_checkpoint(facts, call):
+        return True
     trained = {loop.node for event in facts.methods("backward") for loop in event.context.loops}
     return any(loop.node in trained for loop in call.context.loops)
 
