@@ -91,13 +91,13 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     context = call.context
     if context.some_ranks_only or context.handler == "except" or _left_before(facts, call) or _is_alone(facts, call):
         return None
-    if left_to_the_first(facts, call):
-        return None
     if not all(is_harmless(facts, guard) for guard in context.guards):
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
     if any(_may_be_left_out(facts, m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+        return None
+    if left_to_the_first(facts, call):
         return None
     if context.from_script and launch.several(facts, call):
         return Attended(Attendance.PROVED)
@@ -262,13 +262,18 @@ def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
     """Whether a place is in the body of an `if` that a rank is 0, or of an attribute that was assigned, somewhere,
     whether one is: what the attribute is after the branches that assign it may not be known."""
     module = blocks.module_of(facts, site)
-    names = {name for one in (facts.module, *facts.analysis.reached.values()) for name in _firsts(one)}
-    return module is not None and any(
+    around = blocks.around(module, site) if module is not None else []
+    return any(
         isinstance(node, ast.If)
-        and (_is_first(node.test, side=True) or (isinstance(node.test, ast.Attribute) and node.test.attr in names))
         and node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
-        for node in blocks.around(module, site)
+        and (_is_first(node.test, side=True) or _stores_first(facts, node.test))
+        for node in around
     )
+
+
+def _stores_first(facts: ModuleFacts, test: ast.expr) -> bool:
+    modules = (facts.module, *facts.analysis.reached.values())
+    return isinstance(test, ast.Attribute) and any(test.attr in _firsts(module) for module in modules)
 
 
 @lru_cache(maxsize=256)
