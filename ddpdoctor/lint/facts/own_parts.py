@@ -9,15 +9,20 @@ from ddpdoctor.lint.facts import blocks, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import heuristics
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 #: methods that put something more into a list
 _ADDING = frozenset({"append", "extend"})
+#: give this rank its part of some data, also where they are told its number
+_FOR_THIS_RANK = frozenset({"split_between_processes"})
+_BY_NUMBER = frozenset({"shard", "split_dataset_by_node"})
 #: collectives after which each rank still has only its own results
-_MEETING = frozenset({"barrier", "init_process_group"})
+_MEETING = frozenset({"barrier", "init_process_group", "wait_for_everyone"})
 
 
 def collected(facts: ModuleFacts, call: CallEvent, contents: Iterable[ast.expr]) -> SourceSite | None:
@@ -42,8 +47,18 @@ def _divided(facts: ModuleFacts, call: CallEvent) -> Iterator[EnclosingLoop]:
         beside = started.context.chain == call.context.chain and started.context.calls == call.context.calls
         if not beside or over is None or started.index > call.index:
             continue
-        if over.tags & (Tag.PREPARED | Tag.SHARD) or loaders.sampler_of(over) is not None:
+        if over.tags & (Tag.PREPARED | Tag.SHARD) or loaders.sampler_of(over) is not None or _is_share(over):
             yield started.loop
+
+
+def _is_share(value: Value) -> bool:
+    """Whether it is what a library gives this rank of some data: `rows.shard(num_shards=ranks, index=rank)`."""
+    made = value.object
+    if not isinstance(made, Made):
+        return False
+    name = made.path.rpartition(".")[2]
+    told = (*made.args, *(value for _, value in made.keywords))
+    return name in _FOR_THIS_RANK or (name in _BY_NUMBER and any(value.tags & ANY_RANK for value in told))
 
 
 def _gathers(facts: ModuleFacts, call: CallEvent, scope: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
