@@ -24,6 +24,9 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
         b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
     )},
 }  # fmt: skip
+#: a script that starts a run and has a trainer train: several processes of it may be started, although it says nothing
+#: of them
+_RUN_OF_TRAINER = (b"wandb.init(", b"Trainer(")
 #: in scripts, which may start everything that matters in other files
 STARTS = b"__main__"
 _IMPORT = re.compile(
@@ -33,7 +36,8 @@ _IMPORT = re.compile(
 
 def matters(raw: bytes) -> bool:
     """Whether the bytes mention distributed training at all."""
-    return any(stem in raw and any(word in raw for word in words) for stem, words in _MATTERING.items())
+    named = any(stem in raw and any(word in raw for word in words) for stem, words in _MATTERING.items())
+    return named or all(word in raw for word in _RUN_OF_TRAINER)
 
 
 def imported(raw: bytes) -> tuple[str, ...]:

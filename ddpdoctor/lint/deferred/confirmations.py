@@ -533,6 +533,14 @@ def _callers(repository: Repository, finding: Finding) -> Confirmation | None:
     return Confirmation("none of its callers in the project leaves it to one rank")
 
 
+def _attended(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether all ranks come there: as the callers show, or, of a program, as a script or text starts it."""
+    if all(note.role is not RelatedRole.UNSTARTED for note in finding.related):
+        return _callers(repository, finding)
+    at = place_of(repository.launches.by_launcher, _path(finding))
+    return Confirmation("several ranks are started here", at=at) if at is not None else None
+
+
 def _nodes(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the program is started on several nodes, as its scripts say, or those of the repository where none starts
     it; and with its local rank, if that is an option."""
@@ -585,14 +593,14 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
     "DD120": _by_tcp,
     "DD123": _one_process,
-    "DD124": _callers,
+    "DD124": _attended,
     "DD125": _callers,
     "DD127": _older_torch,
     "DD131": _seeds,
     "DD144": _nodes,
     "DD146": _launcher,
     "DD165": _switched_off,
-    "DD171": _callers,
+    "DD171": _attended,
     "DD173": _loaded,
     "DD175": _unsharded,
     UNREADABLE: _unread,

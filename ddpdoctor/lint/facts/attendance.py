@@ -72,7 +72,10 @@ class Attended(NamedTuple):
         return _CONDITIONS.get(self.how, "")
 
     def open_at(self, facts: ModuleFacts, call: CallEvent) -> Unconfirmed | None:
-        """The call, if its callers may be in other files of the project, which then decide."""
+        """The call, if its callers may be in other files of the project, which then decide, or the scripts that start
+        it."""
+        if self.how is Attendance.STARTED and call.site.file == facts.module.path:
+            return Unconfirmed(call.site, RelatedRole.UNSTARTED)
         if not self.unsure or call.context.from_script or call.site.file != facts.module.path:
             return None
         elsewhere = self.how is Attendance.ELSEWHERE
@@ -83,10 +86,11 @@ class Attended(NamedTuple):
         return ((self.witness.site, self.witness.text),) if self.witness is not None else ()
 
 
-def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False) -> Attended | None:
+def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False, ever: bool = False) -> Attended | None:
     """Whether every rank of a job reaches the call, and no condition or decorator may choose one.
 
-    `fetches`: what it does is worth a look also in a file that does not know of ranks.
+    `fetches`: what it does is worth a look also in a file that does not know of ranks; `ever`: also before a trainer
+    has started to train.
     """
     context = call.context
     if context.some_ranks_only or context.handler == "except" or _left_before(facts, call) or _is_alone(facts, call):
@@ -104,7 +108,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False)
     shown = all_ranks.witness(facts, call)
     if shown is not None:
         return Attended(Attendance.SHOWN, shown)
-    return _possibly(facts, call, fetches=fetches)
+    return _possibly(facts, call, fetches=fetches, ever=ever)
 
 
 def _left_before(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -143,10 +147,10 @@ def by_several(facts: ModuleFacts, call: CallEvent) -> tuple[list[int], SourceSi
     return ranks, chosen[-1].site
 
 
-def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool) -> Attended | None:
+def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool, ever: bool) -> Attended | None:
     """Where nothing shows that all ranks reach the call, and nothing that they do not."""
     if call.context.from_script:
-        if launch.has_been_trained(facts, call):
+        if launch.has_been_trained(facts, call, ever=ever):
             return Attended(Attendance.STARTED)
         return Attended(Attendance.POSSIBLE) if fetches and launch.uses_framework(facts) else None
     if not fetches and not launch.knows_ranks(facts):

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -259,16 +260,22 @@ def _uses_trainer(facts: ModuleFacts) -> bool:
     return any(map(_is_trainer, made))
 
 
-def has_been_trained(facts: ModuleFacts, call: CallEvent) -> bool:
+def has_been_trained(facts: ModuleFacts, call: CallEvent, *, ever: bool = False) -> bool:
     """Whether a trainer of transformers, which makes the group where several processes were started, has trained before
-    the call, in the same run."""
+    the call, in the same run; `ever`: or trains after it."""
     return any(
-        other.index < call.index
+        (ever or other.index < call.index)
         and other.context.calls[:1] == call.context.calls[:1]
-        and isinstance(made := other.receiver.object if other.receiver is not None else None, Made)
-        and frameworks.kind(made.path) == frameworks.TRAINER
+        and other.receiver is not None
+        and _is_trainer_of_transformers(facts, other.receiver.object)
         for other in facts.methods("train")
     )
+
+
+def _is_trainer_of_transformers(facts: ModuleFacts, trainer: object) -> bool:
+    if isinstance(trainer, Instance):
+        return frameworks.TRAINER in framework_objects.bases(facts.analysis, trainer.info)
+    return isinstance(trainer, Made) and frameworks.kind(trainer.path) == frameworks.TRAINER
 
 
 def _has_trained(facts: ModuleFacts) -> bool:

@@ -19,7 +19,7 @@ from ddpdoctor.program.text import text_of
 _LOGS = ("torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter",
          "tensorboardX.SummaryWriter")  # fmt: skip
 #: calls that create a record of the run
-_RUNS = ("wandb.init", "mlflow.start_run")
+RUNS = ("wandb.init", "mlflow.start_run")
 
 
 def files(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
@@ -106,7 +106,7 @@ def _near(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def runs(facts: ModuleFacts) -> list[CallEvent]:
     """Calls that start a run in an experiment tracker."""
-    return facts.named(*_RUNS)
+    return facts.named(*RUNS)
 
 
 def logs(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:

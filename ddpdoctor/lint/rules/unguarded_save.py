@@ -9,6 +9,9 @@ under a condition that may be on the rank. Where nothing shows it, the finding i
 lets several ranks through is found as well, and so is one that is asked before there is a process group: the
 `is_main_process()` of most projects copes without a group, and is true then on every rank.
 
+A run that a script starts beside a trainer of transformers is a warning where a script or text of the repository starts
+it by a launcher, and otherwise a hint.
+
 A file that is not written in a loop which trains, and does not hold the state of an optimizer, is a hint, too: in most
 programs all ranks write the same then, and nobody reads it at that time. It is none where each rank writes what it has
 found in its own part of the data, and nothing has gathered it. Hints are also curves that are drawn on one rank alone,
@@ -205,7 +208,7 @@ def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str |
     """The finding, if all ranks come there; a hint where a circumstance is named."""
     if circumstance is None and launch.is_one_on_each_node(facts):
         circumstance = launch.IF_ONE_DISK
-    attended = attendance.on_every_rank(facts, call)
+    attended = attendance.on_every_rank(facts, call, ever=call.path in written_files.RUNS)
     early = early_questions.asked_too_early(facts, call) if attended is None else None
     if early is not None:
         return _too_early(facts, call, message.partition(":")[0], early, Severity.WARNING)

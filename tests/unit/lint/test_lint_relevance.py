@@ -50,6 +50,8 @@ def test_a_word_has_what_it_is_looked_for_by() -> None:
         for word in words:
             assert stem in word
             assert screening.matters(b"x = 1\n" + word)
+    assert screening.matters(b"wandb.init()\nTrainer(model).train()")
+    assert not screening.matters(b"wandb.init()")
     assert not screening.matters(b"hard rank, all process; distributed under the Apache License")
 
 

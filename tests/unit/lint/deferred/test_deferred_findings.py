@@ -1386,6 +1386,32 @@ def test_a_test_runs_as_one_process(file: str, command: str, severity: str, repo
     assert finding.severity.value == severity
 
 
+OF_A_TRAINER = """\
+import wandb
+from transformers import Trainer, TrainingArguments
+
+wandb.init(project="all")
+trainer = Trainer(model=make(), args=TrainingArguments("out"))
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severities"),
+    [
+        ("accelerate launch train.py", ["warning"]),
+        ("torchrun --nproc_per_node 8 train.py", ["warning"]),
+        ("torchrun --nproc_per_node 8 other.py", []),
+        ("python train.py", []),
+        ("", []),
+    ],
+)
+def test_a_run_of_each_process_that_is_started(command: str, severities: list[str], repository: Repository) -> None:
+    repository({"train.py": OF_A_TRAINER, "run.sh": command})
+    findings = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
+    assert [finding.severity.value for finding in findings if finding.severity.value != "hint"] == severities
+
+
 OFFERED = """\
 import argparse
 import torch
