@@ -263,16 +263,16 @@ def left_to_the_first(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
-    """Whether a place is in the body of an `if` that a rank is 0, or of an attribute that was assigned, somewhere,
-    whether one is: what the attribute is after the branches that assign it may not be known."""
+    """Whether a place is on the side of an `if` on which a rank is 0, or in the body of one of an attribute that was
+    assigned, somewhere, whether one is: what the attribute is after the branches that assign it may not be known."""
     module = blocks.module_of(facts, site)
     around = blocks.around(module, site) if module is not None else []
-    return any(
-        isinstance(node, ast.If)
-        and node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
-        and (_is_first(node.test, side=True) or _stores_first(facts, node.test))
-        for node in around
-    )
+    for node in around:
+        if isinstance(node, ast.If):
+            held = node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)
+            if _is_first(node.test, side=held) or (held and _stores_first(facts, node.test)):
+                return True
+    return False
 
 
 def _stores_first(facts: ModuleFacts, test: ast.expr) -> bool:
