@@ -70,9 +70,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for call in facts.named("torch.load"):
         placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
         alone = call.context.some_ranks_only or attendance.left_to_the_first(facts, call) or _for_one(facts, call)
-        # a second attempt, where the first has failed
-        again = call.context.handler == "except"
-        if placed or alone or again or _own_file(call) or _put_together(facts, call):
+        if placed or alone or _is_fallback(facts, call) or _own_file(call) or _put_together(facts, call):
             continue
         content = loaded_states.content_of(call)
         known = _knows_device(facts, call)
@@ -151,6 +149,16 @@ def _for_one(facts: ModuleFacts, call: CallEvent) -> bool:
         if same and across and other.argument(1, "map_location") is not None:
             return True
     return False
+
+
+def _is_fallback(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it is a second attempt, where one that is told the device has failed."""
+    return call.context.handler == "except" and any(
+        other.context.handler == "try"
+        and other.context.function is call.context.function
+        and other.argument(1, "map_location") is not None
+        for other in facts.named("torch.load")
+    )
 
 
 def _own_file(call: CallEvent) -> bool:
