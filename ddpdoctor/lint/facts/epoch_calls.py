@@ -68,9 +68,10 @@ def _is_lazy(facts: ModuleFacts, iteration: Iteration) -> bool:
 
 
 def _in_turns(call: CallEvent) -> bool:
-    """Whether a loop sets another epoch in each of its turns."""
+    """Whether a loop sets another epoch in each of its turns; one that has a single turn sets one."""
     given = call.argument(0, "epoch")
-    return bool(call.context.loops) and given is not None and not given.known
+    several = any(not loaders.runs_once(loop) for loop in call.context.loops)
+    return several and given is not None and not given.known
 
 
 def _sampler(receiver: Value | None) -> Made | None:

@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.members import class_attribute, member_attribute
 from ddpdoctor.lint.interpreter.names import global_value, imported
 from ddpdoctor.lint.knowledge import aliases, heuristics, launchers, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
+from ddpdoctor.lint.values import loader_join
 from ddpdoctor.lint.values.abstract_objects import (
     Class,
     EnumMember,
@@ -114,7 +115,7 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     if by_name is not None:
         return by_name
     if isinstance(owner.object, Made):
-        made = framework_objects.attribute(owner.object.path, name)
+        made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
@@ -208,6 +209,9 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Insta
         return owner
     if name in vocabulary.FIRST_RANK_ATTRIBUTES:
         return FIRST_RANK
+    sampler = loader_join.kept(owner, name)
+    if sampler is not None:
+        return sampler
     for base in framework_objects.bases(machine, obj.info):
         found = framework_objects.attribute(base, name)
         if found is not None:

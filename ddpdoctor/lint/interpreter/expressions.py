@@ -9,6 +9,7 @@ from typing import Any
 from ddpdoctor.lint.interpreter import conditions, displays, loop_extent
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.calls import call
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import lookup
@@ -76,6 +77,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     frame.yields_on = frame.yields_on or loop_extent.endless(frame)
     if isinstance(node, ast.YieldFrom):
         over, element = iterated_of(value)
+        _begun(machine, frame, node, over)
         frame.yields.append(element)
         frame.yields_share = frame.yields_share or (bool(over.tags & Tag.SHARD) and not frame.yields_on)
     else:
@@ -83,6 +85,13 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
     frame.out.append(BlockExit("yield", machine.site(frame, node)))
     return unknown("yield", id(node))
+
+
+def _begun(machine: Machine, frame: Frame, node: ast.YieldFrom, over: Value) -> None:
+    """`yield from loader` goes through it as a loop does."""
+    if not machine.silent:
+        loop = EnclosingLoop(node, machine.site(frame, node), over, "")
+        machine.iterations.append(Iteration(loop, machine.context(frame), len(machine.calls)))
 
 
 def _named(machine: Machine, frame: Frame, node: Any) -> Value:

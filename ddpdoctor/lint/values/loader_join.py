@@ -25,6 +25,24 @@ def given_sampler(loader: Made) -> Value | None:
     return loader.argument(3, "sampler")
 
 
+#: what a loader, or a sampler of batches, keeps of what it was made with: the position of the argument
+_KEPT = {
+    (aliases.LOADER, "sampler"): 3,
+    (aliases.LOADER, "batch_sampler"): 4,
+    ("torch.utils.data.BatchSampler", "sampler"): 0,
+}
+
+
+def kept(value: Value, name: str) -> Value | None:
+    """The sampler that is read from a loader again: `loader.sampler`; None if it is not known, or none was given."""
+    made = made_of(value)
+    position = _KEPT.get((made.path, name)) if made is not None else None
+    if made is None or position is None or value.tags & Tag.PREPARED:
+        return None
+    given = made.argument(position, name)
+    return given if given is not None and given.object is not None else None
+
+
 def shared(one: Value, two: Value) -> Value | None:
     """The distributed one of a sampler or loader and its single-process alternative, tagged MAYBE."""
     a, b = made_of(one), made_of(two)
