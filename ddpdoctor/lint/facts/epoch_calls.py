@@ -120,5 +120,15 @@ def _by_name(call: ast.Call) -> list[ast.AST]:
 def _counts(facts: ModuleFacts, loader: Value | None) -> bool:
     """Whether the program sets `sampler.epoch = epoch` itself."""
     given = loaders.given_sampler(loader)
+    if given is not None and isinstance(given.object, Instance):
+        # its own class stores it as well
+        modules = (facts.module, *facts.analysis.reached.values())
+        return any(_stores_epoch(node) for module in modules for node in module.of(ast.Attribute))
     atom = given.atoms[0] if given is not None else None
     return isinstance(atom, Symbol) and (atom.key, "epoch") in facts.analysis.heap
+
+
+def _stores_epoch(node: ast.Attribute) -> bool:
+    """Whether it is `sampler.epoch = ...`, of another object than that of the method."""
+    own = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr == "epoch" and isinstance(node.ctx, ast.Store) and not own

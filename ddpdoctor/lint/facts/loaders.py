@@ -52,7 +52,8 @@ def turns_by_itself(sampler: Value) -> bool:
         return True
     order = obj.info.methods.get("__iter__")
     words = {n.attr for n in walk(order.node) if isinstance(n, ast.Attribute)} if order is not None else {"epoch"}
-    counts = any(isinstance(n, ast.AugAssign) for n in walk(order.node)) if order is not None else False
+    added = [n.target for n in walk(order.node) if isinstance(n, ast.AugAssign)] if order is not None else []
+    counts = any(isinstance(target, ast.Attribute) for target in added)
     return counts or not words & {"epoch", "__iter__"}
 
 

@@ -11,6 +11,7 @@ from ddpdoctor.lint.interpreter import (
     functions,
     methods,
     overwrites,
+    sampler_copies,
     tensor_mutation,
     wrapping,
 )
@@ -249,7 +250,7 @@ def _construct(call: FunctionCall, obj: Class) -> Value:
                 frame.out.append(Scope(obj.info.name, outcome.trace, site))
             frame.stores.update(outcome.stores)
             machine.heap.update(outcome.stores)
-        base = bases.base_of(machine, instance)
+        base = bases.base_of(machine, instance) or _copied(call, instance)
         return instance.with_object(replace(instance.object, base=base)) if base is not None else instance
     path = bases.torch_base(machine, obj.info)
     if path is None:
@@ -258,6 +259,14 @@ def _construct(call: FunctionCall, obj: Class) -> Value:
     made = functions.called(call_of_base)
     _record(call_of_base, made)
     return instance.with_object(replace(instance.object, base=made.object))
+
+
+def _copied(call: FunctionCall, instance: Value) -> Made | None:
+    """The call of torch's sampler that the call of a copy of it stands for."""
+    made = sampler_copies.torch_sampler(instance.object, call.node)
+    if made is not None:
+        _record(replace(call, path=made.path, args=made.args, keywords=made.keywords), of_object(made, made.site))
+    return made
 
 
 def _base_names(obj: Class) -> list[str]:

@@ -57,6 +57,9 @@ def global_value(machine: Machine, module: Module, name: str) -> Value | None:
     key, known = (module.path, name), machine.globals_
     if key not in known or (machine.rebound and key in machine.rebound):
         known[key] = unknown("global", *key)
+        if name in module.imports and name in module.bindings:
+            # `tqdm = partial(tqdm.tqdm, ...)` is made of what it replaces
+            known[key] = imported(machine, module, module.imports[name])
         known[key] = _global(machine, module, name)
     return known[key]
 

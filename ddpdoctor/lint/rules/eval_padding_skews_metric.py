@@ -39,7 +39,8 @@ for x, y in loader:
 No automatic fix: without padding, ranks get unequal numbers of batches, so the loop must not contain a collective.
 
 ## When it is wrong
-When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks).
+When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks). It is a
+hint where only a loss is averaged, and where the program tells its users that samples are repeated.
 Not reported are `gather_for_metrics`, results truncated to the length of the data set, an `Accelerator` that was told
 `even_batches=False`, a loader that drops its last batch, which holds what is repeated, and with Accelerate a loop that
 may break off before the end of the data.
@@ -53,8 +54,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import blocks, evaluations, loaders
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.ranks.reach import Reached
@@ -64,11 +65,12 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD107",
     "eval-padding-skews-metric",
-    Severity.HINT,
+    Severity.WARNING,
     advice="give each rank its own part without padding, and reduce sums and counts",
 )
 
@@ -86,8 +88,6 @@ _TAKING_IN = frozenset({"append", "extend", "add", "update"})
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Evaluation loops over padded data with a reduction in or after them, in the same function."""
-    if facts.suggests(heuristics.TAKES_OUT_REPEATED):
-        return
     yield from _by_sampler(facts)
     yield from _by_accelerate(facts)
 
@@ -96,33 +96,54 @@ def _by_sampler(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Evaluation over a `DistributedSampler` that pads."""
     for iteration in facts.iterations:
         sampler = loaders.sampler_of(iteration.loop.over)
-        over = iteration.loop.over
-        if sampler is None or over is None or over.tags & Tag.PREPARED or not iteration.context.no_grad:
+        if sampler is None or not _repeats(iteration, sampler) or not evaluations.evaluates(facts, iteration):
             continue
-        if sampler.opaque or loaders.drops_last(sampler, 5) is not False or _cut(iteration):
-            continue
-        loader = loaders.loader_of(over)
-        if loader is not None and loaders.drops_last(loader, 8):
-            continue  # what is repeated comes last, in the batch that the loader drops unless it is full
-        reduction = _reduction(facts, iteration)
-        if reduction is not None:
-            message = (
+        reduction = _reduction(facts, iteration) if not _cut(iteration) else None
+        if reduction is not None and not _takes_out_repeated(facts, iteration):
+            message = Conditional(
+                "unless the number of samples is a multiple of the number of ranks, ",
                 "this sampler repeats samples until all ranks have equally many, and the sums over the ranks count "
-                "them twice"
+                "them twice",
             )
-            related = ((iteration.loop.site, "evaluated here"), (reduction.op.site, "summed over ranks here"))
-            here = sampler.site if sampler.site.file == facts.module.path else iteration.loop.site
-            yield facts.finding(RULE, here, message, related=related, context=iteration.context)
+            *_, (loop, _) = evaluations.functions(facts, iteration)
+            related = ((loop, "evaluated here"), (reduction.op.site, "summed over ranks here"))
+            here = sampler.site if sampler.site.file == facts.module.path else loop
+            severity = _severity(facts, iteration, sampler.site)
+            yield facts.finding(RULE, here, message, related=related, context=iteration.context, severity=severity)
+
+
+def _repeats(iteration: Iteration, sampler: Made) -> bool:
+    """Whether the loop gets samples that the sampler repeats: nothing drops them, and no framework is in between."""
+    over = iteration.loop.over
+    if over is None or over.tags & Tag.PREPARED or sampler.opaque or loaders.drops_last(sampler, 5) is not False:
+        return False
+    # what is repeated comes last, in the batch that the loader drops unless it is full
+    loader = loaders.loader_of(over)
+    return loader is None or not loaders.drops_last(loader, 8)
 
 
 def _reduction(facts: ModuleFacts, iteration: Iteration) -> Reached | None:
-    """A sum over ranks in the function of the loop, in it or after it."""
-    function, site = iteration.context.function, iteration.loop.site
-    last = getattr(function.node, "end_lineno", 0) if function is not None else len(iteration.context.module.lines)
-    for item in facts.reached:
-        if item.op.op in _SUMS and item.within(site.file, site.line, last) is not None:
-            return item
+    """A sum over ranks in the function of the evaluation, in the loop or after it."""
+    for site, function in evaluations.functions(facts, iteration):
+        last = getattr(function, "end_lineno", None) or len(iteration.context.module.lines)
+        for item in facts.reached:
+            if item.op.op in _SUMS and item.within(site.file, site.line, last) is not None:
+                return item
     return None
+
+
+def _takes_out_repeated(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether a word in the evaluation, or in what it calls, says that repeated samples are taken out again."""
+    there = evaluations.words(facts, iteration) | evaluations.words_of_called(facts, iteration)
+    return not there.isdisjoint(heuristics.TAKES_OUT_REPEATED.words)
+
+
+def _severity(facts: ModuleFacts, iteration: Iteration, made: SourceSite) -> Severity:
+    """A hint where only a loss is averaged, and where the program itself says that samples are repeated."""
+    module = blocks.module_of(facts, made)
+    told = module is not None and heuristics.SAYS_REPEATED.found_in(module.text)
+    measured = heuristics.MEASURED.found_in_any(evaluations.words(facts, iteration))
+    return Severity.WARNING if measured and not told else Severity.HINT
 
 
 def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -131,19 +152,21 @@ def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not calls or any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values())):
         return
     for iteration in facts.iterations:
-        if not _is_padded(iteration.loop.over) or not _evaluates(facts, iteration):
+        if not _is_padded(iteration.loop.over) or not evaluations.evaluates(facts, iteration):
             continue
         node = iteration.loop.node
         if any(isinstance(part, ast.Break) for part in walk(node)) or _cut(iteration, _filled_in(node)):
             continue  # the end of the data, where samples are repeated, is perhaps not reached, or cut off
         call = next((call for call in calls if _takes_from(call, iteration)), None)
-        if call is not None:
-            message = (
+        if call is not None and not _takes_out_repeated(facts, iteration):
+            message = Conditional(
+                "unless the samples fill the batches of all ranks, ",
                 "Accelerate repeats samples in the last batches until all ranks have equally many, and "
-                f"{call.method} keeps them: they are counted twice"
+                f"{call.method} keeps them: they are counted twice",
             )
             related = ((iteration.loop.site, "evaluated here"),)
-            yield facts.finding(RULE, call.site, message, related=related, context=call.context)
+            severity = _severity(facts, iteration, call.site)
+            yield facts.finding(RULE, call.site, message, related=related, context=call.context, severity=severity)
 
 
 def _gathers(call: CallEvent) -> bool:
@@ -158,18 +181,6 @@ def _is_padded(over: Value | None) -> bool:
     if over is None or loader is None or not over.tags & Tag.PREPARED:
         return False
     return loaders.drops_last(loader, 8) is False and loader.argument(4, "batch_sampler") is None
-
-
-def _evaluates(facts: ModuleFacts, iteration: Iteration) -> bool:
-    """Whether the loop computes without gradients, as a whole or in what it calls, and trains nothing."""
-    if iteration.context.no_grad:
-        return True
-    inside = [call for call in facts.calls if any(loop.node is iteration.loop.node for loop in call.context.loops)]
-    return any(call.context.no_grad for call in inside) and not any(call.method in _TRAINING for call in inside)
-
-
-#: methods that only a loop which trains calls
-_TRAINING = frozenset({"backward", "step", "zero_grad"})
 
 
 def _takes_from(call: CallEvent, iteration: Iteration) -> bool:
@@ -193,13 +204,16 @@ def _filled_in(loop: ast.AST) -> set[str]:
 
 def _cut(iteration: Iteration, results: set[str] | None = None) -> bool:
     """Something in the function is cut to a length: `results[: len(dataset)]`; where it is known what the loop fills,
-    something in the loop or of these. A length of the batch in hand, a number and a later dimension (`logits[:, :-1]`)
-    are not the length of a data set."""
+    something in the loop or of these. A length of the batch in hand or of what the loop computes of it, a number and a
+    later dimension (`logits[:, :-1]`) are not the length of a data set."""
     function, loop = iteration.context.function, iteration.loop.node
     tree: ast.AST = function.node if function is not None else iteration.context.module.tree
     target = getattr(loop, "target", None)
     of_batch = _names(target) if target is not None else set()
-    cut = [node for node in walk(tree) if isinstance(node, ast.Subscript) and _ends_early(node.slice, of_batch)]
+    computed = {n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {"len"}
+    cut = [
+        node for node in walk(tree) if isinstance(node, ast.Subscript) and _ends_early(node.slice, of_batch, computed)
+    ]
     if results is None:
         return bool(cut)
     return any(not results.isdisjoint(_names(node.value)) for node in cut) or any(
@@ -207,12 +221,12 @@ def _cut(iteration: Iteration, results: set[str] | None = None) -> bool:
     )
 
 
-def _ends_early(index: ast.expr, of_batch: set[str]) -> bool:
+def _ends_early(index: ast.expr, of_batch: set[str], computed: set[str]) -> bool:
     first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
     if not isinstance(first, ast.Slice) or first.lower is not None or first.upper is None or first.step is not None:
         return False
     names = _names(first.upper)
-    return bool(names) and names.isdisjoint(of_batch)
+    return bool(names - computed) and names.isdisjoint(of_batch)
 
 
 def _names(node: ast.AST) -> set[str]:

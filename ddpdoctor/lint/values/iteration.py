@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made, Method, Table
+from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Made, Method, Table
 from ddpdoctor.lint.values.tags import DATA, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 from ddpdoctor.model.record import replace
@@ -58,9 +58,17 @@ def iterated_of(over: Value) -> Iterated:
             return goes_through(over, obj)
     if isinstance(obj, Instance) and obj.base is not None and obj.base.path == aliases.LOADER:
         return _batches(over, obj.base)
-    if isinstance(obj, Method) and isinstance(obj.receiver.object, Table):
-        return containers.gone_through(over, obj.receiver.object, obj.name)
-    if isinstance(obj, Method) and obj.name in ("values", "items") and over.taint is Taint.RANK_LOCAL:
+    return _of_method(over, obj) if isinstance(obj, Method) else _elements(over)
+
+
+def _of_method(over: Value, obj: Method) -> Iterated:
+    """`table.values()`, `meters.items()`: what a dictionary holds."""
+    held = obj.receiver.object
+    if isinstance(held, Table):
+        return containers.gone_through(over, held, obj.name)
+    if isinstance(held, Made) and held.path == _MAKES_ITS_VALUES:
+        return over, _made_for_keys(over, held, obj.name)
+    if obj.name in ("values", "items") and over.taint is Taint.RANK_LOCAL:
         return over, _named_part(over, obj.name)
     return _elements(over)
 
@@ -69,6 +77,19 @@ def _named_part(over: Value, method: str) -> Value:
     """A value in a dict of this rank's data, alone or with its name: the names are equal on all ranks."""
     part = unknown("part", over.atoms, taint=Taint.RANK_LOCAL, tags=over.tags & DATA | Tag.PART)
     return part if method == "values" else of_object(Items((unknown("name", over.atoms), part)))
+
+
+#: a dict that makes the value of a key that it does not have
+_MAKES_ITS_VALUES = "collections.defaultdict"
+
+
+def _made_for_keys(over: Value, made: Made, name: str) -> Value | None:
+    """Any element of `meters.values()` and `meters.items()` where the dict makes them: `defaultdict(Meter)`."""
+    factory = made.args[0].object if made.args else None
+    if not isinstance(factory, Class) or name not in ("values", "items"):
+        return None
+    value = of_object(Instance(factory.info, made.site), "made for a key", made.site)
+    return value if name == "values" else of_object(Items((unknown("key", over.atoms), value)), "item", made.site)
 
 
 def _elements(over: Value) -> Iterated:

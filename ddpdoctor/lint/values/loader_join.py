@@ -56,7 +56,29 @@ def shared(one: Value, two: Value) -> Value | None:
             return value.tagged(Tag.MAYBE)
         if made.path == other.path == aliases.LOADER and _shares(made) and not _shares(other):
             return value.tagged(Tag.MAYBE)
-    return None
+    return one if a.path == b.path and a.path in _TURNED and _manner(a) == _manner(b) else None
+
+
+#: what decides how a loader or sampler goes through its data: positions and names of arguments
+_TURNED = {
+    aliases.SAMPLER: ((3, "shuffle"), (5, "drop_last")),
+    aliases.LOADER: ((2, "shuffle"), (8, "drop_last")),
+}
+
+
+def _manner(made: Made) -> tuple[object, ...]:
+    """How a loader or sampler goes through its data, whichever they are: those that a factory makes for one data set or
+    another are alike in this."""
+    turned = tuple(None if (v := made.argument(*place)) is None else v.atoms for place in _TURNED[made.path])
+    if made.path == aliases.SAMPLER:
+        return turned
+    value = given_sampler(made)
+    sampler = made_of(value)
+    if sampler is not None and sampler.path in _TURNED:
+        return (*turned, sampler.path, *_manner(sampler))
+    none = value is None or (value.known and value.constant is None)
+    given = None if value is None or none else value.object or value.atoms
+    return (*turned, sampler.path if sampler is not None else given, made.argument(4, "batch_sampler") is None)
 
 
 def _shares(loader: Made) -> bool:
