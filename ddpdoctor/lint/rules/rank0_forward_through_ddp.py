@@ -28,11 +28,12 @@ Unsafe: `.module` is added. That is right for DDP; an FSDP model must be evaluat
 
 ## When it is wrong
 Under `no_grad`, DDP broadcasts buffers once, and the other ranks match it at their next forward pass through the model.
-That is reported only if the model has buffers and another collective comes first. With gradients enabled, a model that
-is never trained afterwards may work, and one whose classes are in sight and make no buffers communicates only until its
-buckets are rebuilt, in the second step: that is a hint, and so is a model under `no_grad` of which only other code
-in the program's files says that it has buffers. Ranks that are the only ones to wrap or to train the model are
-no evaluation on one rank, and not reported. A model that is in FSDP only under a condition is a warning.
+That is reported only if the model has buffers and another collective comes first, or the end of the program. With
+gradients enabled, a model that is never trained afterwards may work, and one whose classes are in sight and make no
+buffers communicates only until its buckets are rebuilt, in the second step: that is a hint, and so is a model under
+`no_grad` of which only other code in the program's files says that it has buffers. Ranks that are the only ones to wrap
+or to train the model are no evaluation on one rank, and not reported. A model that is in FSDP only under a condition is
+a warning.
 
 ## References
 https://github.com/pytorch/pytorch/issues/59666
@@ -127,7 +128,7 @@ def _elsewhere_too(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _out_of_step(facts: ModuleFacts, call: CallEvent) -> bool:
-    """The model has buffers, and what the other ranks run next is another collective, not the model."""
+    """The model has buffers, and what the other ranks run next is another collective, not the model; or the end."""
     if not _has_buffers(facts, call):
         return False
     rest = EVERY_RANK & ~call.context.mask
@@ -139,7 +140,18 @@ def _out_of_step(facts: ModuleFacts, call: CallEvent) -> bool:
         spec = collectives.COLLECTIVES.get(later.path)
         if spec is not None and not spec.pairwise:
             return True
-    return False
+    return call.context.from_script and _trained_before(facts, call, rest)
+
+
+def _trained_before(facts: ModuleFacts, call: CallEvent, rest: int) -> bool:
+    """Whether the other ranks have trained the model and do not come to it again in a loop around this place."""
+    around = {id(loop.node) for loop in call.context.loops}
+    forward = [
+        other for other in facts.methods("__call__")
+        if other.index < call.index and other.context.mask & rest and wrapping.is_wrapped(other.receiver)
+    ]  # fmt: skip
+    again = any(id(loop.node) in around for other in forward for loop in other.context.loops)
+    return not again and any(not other.context.no_grad for other in forward)
 
 
 def _has_buffers(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -161,7 +173,12 @@ def _buffers(facts: ModuleFacts, call: CallEvent) -> bool | None:
     made = network.object if network is not None else None
     if isinstance(made, Made) and made.path.startswith("torchvision.models."):
         return made.path.rpartition(".")[2].startswith(("resnet", "resnext", "wide_resnet", "mobilenet", "densenet"))
-    return networks.has_buffers(facts.analysis, network) if network is not None else None
+    known = networks.has_buffers(facts.analysis, network) if network is not None else None
+    return True if known is None and facts.named(_CONVERTS) else known
+
+
+#: who converts the batch norm of a network knows of some
+_CONVERTS = "torch.nn.SyncBatchNorm.convert_sync_batchnorm"
 
 
 def _fix(facts: ModuleFacts, call: CallEvent) -> Fix | None:
