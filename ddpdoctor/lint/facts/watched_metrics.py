@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
+from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.values.abstract_objects import Class
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
@@ -121,16 +123,47 @@ def _computes(facts: ModuleFacts, info: ClassInfo, call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return isinstance(call.func, ast.Name) and call.func.id == "self"
     if text_of(call.func.value) != "self":
-        return False
+        return _is_measured_alone(facts, info, call.func.value)
     method = find_method(facts.analysis, info, call.func.attr)
     if method is not None:
         return not any(isinstance(n, ast.Call) and last_name(n.func) in frameworks.AGREEING for n in walk(method.node))
-    stored = info.stores.get(call.func.attr, ())
-    made = (n.value for store in stored for n in walk(store.node) if isinstance(n, ast.Assign) and any(
-        text_of(target) == f"self.{call.func.attr}" for target in n.targets))  # fmt: skip
     return any(
-        isinstance(one, ast.Call) and (info.module.imported(one.func) or "").startswith("torch.nn.") for one in made
+        isinstance(one, ast.Call) and (info.module.imported(one.func) or "").startswith("torch.nn.")
+        for one in _stored(info, call.func.attr)
     )
+
+
+def _is_measured_alone(facts: ModuleFacts, info: ClassInfo, owner: ast.expr) -> bool:
+    """Whether it is an object of a class of the project that the validation fills with this rank's results, in a file
+    that has nothing to do with other ranks: `self.evaluator`."""
+    if not isinstance(owner, ast.Attribute) or text_of(owner.value) != "self":
+        return False
+    given = (step for name in frameworks.VALIDATING if (step := info.methods.get(name)) is not None)
+    filled = any(
+        isinstance(n, ast.Attribute) and text_of(n.value) == text_of(owner) and n.attr == "update"
+        for step in given for n in walk(step.node)
+    )  # fmt: skip
+    made = (_class(facts, info, value) for value in _stored(info, owner.attr)) if filled else ()
+    classes = list(made)
+    return bool(classes) and all(
+        one is not None
+        and not external_bases(facts.analysis, one)
+        and one.module.words.isdisjoint(frameworks.AGREEING | {"distributed", "dist", "torchmetrics"})
+        for one in classes
+    )
+
+
+def _class(facts: ModuleFacts, info: ClassInfo, value: ast.expr) -> ClassInfo | None:
+    """The class of the project that is called."""
+    called = value.func if isinstance(value, ast.Call) else None
+    found = global_value(facts.analysis, info.module, called.id) if isinstance(called, ast.Name) else None
+    return found.object.info if found is not None and isinstance(found.object, Class) else None
+
+
+def _stored(info: ClassInfo, name: str) -> list[ast.expr]:
+    """What the methods of a class store in an attribute."""
+    every = (node for store in info.stores.get(name, ()) for node in walk(store.node) if isinstance(node, ast.Assign))
+    return [node.value for node in every if any(text_of(target) == f"self.{name}" for target in node.targets)]
 
 
 def _bound(targets: list[ast.expr]) -> set[str]:

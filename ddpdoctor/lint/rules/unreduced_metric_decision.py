@@ -34,7 +34,8 @@ No automatic fix.
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
 a DistributedSampler, because a metric of all the data is the same on every rank. With Lightning it is reported only if
-the file tells the Trainer to use several devices and the logged value is a loss or a result of the network; what
+the file tells the Trainer to use several devices and the logged value is a loss, a result of the network, or of an
+object of the project that the validation fills and that has nothing to do with other ranks; what
 `compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are equal on all
 ranks.
 
@@ -48,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, watched_metrics
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
@@ -59,7 +60,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule(
     "DD181",
     "unreduced-metric-decision",
-    Severity.HINT,
+    Severity.WARNING,
     advice="reduce the value over the ranks before the schedule follows it",
 )
 
@@ -79,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, facts.place(call), message)
         elif any(_own(guard.value) for guard in call.context.guards):
             message = "each rank changes the learning rate by a metric of its own data"
-            yield facts.finding(RULE, facts.place(call), message)
+            yield facts.finding(RULE, facts.place(call), message, severity=Severity.HINT)
 
 
 def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -90,9 +91,10 @@ def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
     for watch in found:
         logged = watched_metrics.logged_alone(facts, watch.metric)
         if logged is not None:
-            message = (
+            message = Conditional(
+                "on several devices, ",
                 f"{watch.by} follows `{watch.metric}`, which each rank logs for its own share of the validation data: "
-                "log it with sync_dist=True"
+                "log it with sync_dist=True",
             )
             yield facts.finding(RULE, watch.site, message, related=((logged, "logged here"),))
 
