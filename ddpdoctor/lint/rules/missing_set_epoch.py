@@ -49,7 +49,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import epoch_calls, loaders, loop_purpose, random_draws
+from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, loop_purpose, random_draws
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -227,8 +227,7 @@ def _epochs(iteration: Iteration) -> EnclosingLoop | None:
 
 def _made_anew(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool:
     """Each iteration creates the sampler, from something that may differ between iterations."""
-    if not any(c.site == sampler.site and any(t.node is epochs.node for t in c.context.loops)
-               for c in facts.named(aliases.SAMPLER)):  # fmt: skip
+    if not _made_within(facts, sampler, epochs):
         return False
     node = sampler.node
     inside = epochs.site.file == sampler.site.file and epochs.site.line <= sampler.site.line <= epochs.site.end_line
@@ -237,6 +236,26 @@ def _made_anew(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool
     changed = {n.id for n in walk(epochs.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     given = [n for part in (*node.args, *(k.value for k in node.keywords)) for n in walk(part)]
     return any(isinstance(n, (ast.Call, ast.Subscript)) or (isinstance(n, ast.Name) and n.id in changed) for n in given)
+
+
+def _made_within(facts: ModuleFacts, sampler: Made, epochs: EnclosingLoop) -> bool:
+    """Whether the sampler is made in the loop, and not only the first time that it is asked for."""
+    calls = (call for call in facts.named(aliases.SAMPLER) if call.site == sampler.site)
+    inside = any(loop.node is epochs.node for call in calls for loop in call.context.loops)
+    return inside and not _made_at_first(facts, sampler.site)
+
+
+def _made_at_first(facts: ModuleFacts, site: SourceSite) -> bool:
+    """Whether it is made where there is none yet, to be kept: `if self.loader is None: self.loader = ...`."""
+    module = blocks.module_of(facts, site)
+    for node in blocks.around(module, site) if module is not None else ():
+        test = node.test if isinstance(node, ast.If) else None
+        if isinstance(test, ast.Compare) and isinstance(test.left, ast.Attribute) and isinstance(test.ops[0], ast.Is):
+            kept = text_of(test.left)
+            if any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) and text_of(n) == kept
+                   for n in walk(node)):  # fmt: skip
+                return True
+    return False
 
 
 def _fix(facts: ModuleFacts, iteration: Iteration, sampler: Made, epochs: EnclosingLoop) -> Fix | None:

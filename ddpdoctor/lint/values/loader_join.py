@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.values.abstract_objects import External, Instance, Made
+from ddpdoctor.lint.values.abstract_objects import Class, External, Instance, Made
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.nodes import last_name
 
 _PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "SequentialSampler"))
 
@@ -46,9 +48,14 @@ def kept(value: Value, name: str) -> Value | None:
 def shared(one: Value, two: Value) -> Value | None:
     """The distributed one of a sampler or loader and its single-process alternative, tagged MAYBE."""
     a, b = made_of(one), made_of(two)
+    for shown, plain in ((one, two), (two, one)):
+        if plain.object is not None and shown.object != plain.object == iterated_of(shown)[0].object:
+            return plain  # one rank shows how far it is: `tqdm(loader) if rank == 0 else loader`
     classes = {v.object.path: v for v in (one, two) if isinstance(v.object, External)}
     if aliases.SAMPLER in classes and classes.keys() & _PLAIN:
         return classes[aliases.SAMPLER].tagged(Tag.MAYBE)
+    if aliases.LOADER in classes and any(map(_extends_loader, (one, two))):
+        return classes[aliases.LOADER]
     if a is None or b is None:
         return None
     for made, other, value in ((a, b, one), (b, a, two)):
@@ -79,6 +86,12 @@ def _manner(made: Made) -> tuple[object, ...]:
     none = value is None or (value.known and value.constant is None)
     given = None if value is None or none else value.object or value.atoms
     return (*turned, sampler.path if sampler is not None else given, made.argument(4, "batch_sampler") is None)
+
+
+def _extends_loader(value: Value) -> bool:
+    """Whether it is a class of the project that is torch's loader but for how it gets its batches."""
+    obj = value.object
+    return isinstance(obj, Class) and any(last_name(base) == "DataLoader" for base in obj.info.node.bases)
 
 
 def _shares(loader: Made) -> bool:
