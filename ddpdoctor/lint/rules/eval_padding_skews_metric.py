@@ -58,7 +58,6 @@ from ddpdoctor.lint.facts import blocks, evaluations, loaders
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import frameworks, heuristics
-from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
@@ -76,7 +75,8 @@ RULE = LintRule(
 
 _SUMS = frozenset({"all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object",
                    "all_gather_into_tensor", "gather", "gather_object", "gather_all"})  # fmt: skip
-
+#: calls whose first argument is summed or put together
+_SUMMING = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "reduce"))
 
 #: methods of an `Accelerator` that put together what the ranks have, with all that was repeated
 _KEEPING = ("gather", "reduce")
@@ -106,7 +106,7 @@ def _by_sampler(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "them twice",
             )
             *_, (loop, _) = evaluations.functions(facts, iteration)
-            related = ((loop, "evaluated here"), (reduction.op.site, "summed over ranks here"))
+            related = ((loop, "evaluated here"), (reduction, "summed over ranks here"))
             here = sampler.site if sampler.site.file == facts.module.path else loop
             severity = _severity(facts, iteration, sampler.site)
             yield facts.finding(RULE, here, message, related=related, context=iteration.context, severity=severity)
@@ -122,14 +122,21 @@ def _repeats(iteration: Iteration, sampler: Made) -> bool:
     return loader is None or not loaders.drops_last(loader, 8)
 
 
-def _reduction(facts: ModuleFacts, iteration: Iteration) -> Reached | None:
-    """A sum over ranks in the function of the evaluation, in the loop or after it."""
-    for site, function in evaluations.functions(facts, iteration):
+def _reduction(facts: ModuleFacts, iteration: Iteration) -> SourceSite | None:
+    """A sum over ranks in the function of the evaluation, in the loop or after it, or of what that returns."""
+    around = list(evaluations.functions(facts, iteration))
+    for site, function in around:
         last = getattr(function, "end_lineno", None) or len(iteration.context.module.lines)
         for item in facts.reached:
             if item.op.op in _SUMS and item.within(site.file, site.line, last) is not None:
-                return item
-    return None
+                return item.op.site
+    # of the calls that lead to the loop, the one of the evaluation
+    chain = iteration.context.chain[: len(iteration.context.chain) + 1 - len(around)]
+    if not chain:
+        return None
+    calls = (call for call in facts.named(*_SUMMING) if call.args and call.args[0].tags & Tag.BATCH)
+    after = (c.site for c in calls if c.site.file == chain[-1].file and c.context.chain == chain[:-1])
+    return next((site for site in after if site.line >= chain[-1].line), None)
 
 
 def _takes_out_repeated(facts: ModuleFacts, iteration: Iteration) -> bool:
