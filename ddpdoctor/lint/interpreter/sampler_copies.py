@@ -6,9 +6,9 @@ import ast
 
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
-from ddpdoctor.lint.values.values import Value, const
+from ddpdoctor.lint.values.values import Value, const, unknown
 from ddpdoctor.program.modules import FunctionInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 
 #: parameters of torch's sampler that a copy has as well
 _PARAMETERS = frozenset({"num_replicas", "rank", "shuffle", "seed", "drop_last"})
@@ -31,9 +31,25 @@ def torch_sampler(obj: Instance, node: ast.Call | None) -> Made | None:
     given = dict(zip(signature.positional[1:], obj.args, strict=False))
     given.update(obj.keywords)
     known = {name: value for name, value in _defaults(init) if name not in given}
-    known.setdefault("shuffle", const(not words.isdisjoint(_SHUFFLING)))
+    known.setdefault("shuffle", _shuffles(order))
+    if not _pads(obj):
+        known.setdefault("drop_last", unknown("drops", obj.site))
     keywords = tuple((n, v) for n, v in (known | given).items() if n in _PARAMETERS or n in ("*", "**"))
     return Made(aliases.SAMPLER, obj.site, obj.args[:1], keywords, node)
+
+
+def _shuffles(order: FunctionInfo) -> Value:
+    """Whether it shuffles without being asked to; unknown where something else decides it: `permutation=False`."""
+    nodes = walk(order.node)
+    if any(isinstance(node, (ast.If, ast.IfExp)) for node in nodes):
+        return unknown("shuffles", id(order))
+    return const(any(isinstance(n, ast.Attribute) and n.attr in _SHUFFLING for n in nodes))
+
+
+def _pads(obj: Instance) -> bool:
+    """Whether it rounds the length of a share up, and never down."""
+    names = {last_name(node) for node in walk(obj.info.node) if isinstance(node, (ast.Name, ast.Attribute))}
+    return "ceil" in names and "floor" not in names
 
 
 def _defaults(init: FunctionInfo) -> list[tuple[str, Value]]:
