@@ -17,6 +17,7 @@ OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)"
 #: any launcher
 LAUNCHED = re.compile(
     rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run|accelerate\s+launch|deepspeed|horovodrun)\b"
+    rb"|\b(?:lightning|fabric)\s+run\b"
 )
 #: what tells a program by hand that it is one of several ranks
 _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
@@ -27,13 +28,16 @@ _PYTHON = re.compile(
 )
 _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)")
 #: what every command has that starts a program in one of these ways
-_MAY_START = re.compile(rb"python|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun")
+_MAY_START = re.compile(
+    rb"python|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun|(?:lightning|fabric)\s+run"
+)
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
 _DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
 #: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
 _ONE_PROCESS = re.compile(
     rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]+[\"']?1(?!\d)"
     rb"|--include[= ]+[\"']?[\w.-]+:\d+(?![\d,:@-])"
+    rb"|\b(?:lightning|fabric)\s+run\b[^\n]*--devices[= ]+[\"']?1(?![\d,])"
 )
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
 #: what starts a program on several nodes, or is told to

@@ -50,6 +50,8 @@ def test_what_is_started_without_a_launcher(text: str, started: list[tuple[int, 
     ("text", "started"),
     [
         ("torchrun train.py", [(1, "train.py")]),
+        ("lightning run model \\\n  --devices=8 \\\n  pretrain/train.py", [(1, "pretrain/train.py")]),
+        ("fabric run --devices=1 train.py\nfabric run --devices=0,1 train.py", [(2, "train.py")]),
         ("python train.py --init-method tcp://10.0.0.1:23456 --rank 1 --world-size 2", [(1, "train.py")]),
         ("$ RANK=1 WORLD_SIZE=2 python3 \\\n  tools/train.py", [(1, "tools/train.py")]),
         ("SCRIPT=tools/train.py\n\ntorchrun $SCRIPT --lr 1", [(3, "tools/train.py")]),
