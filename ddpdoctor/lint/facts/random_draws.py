@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, LocalModule, Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -36,9 +36,7 @@ class Draw(NamedTuple):
 
 def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
     """Where the data set of a loader, or its collate function, draws from a global generator."""
-    collate = loader.argument(6, "collate_fn")
-    infos: list[FunctionInfo] = [collate.object.info] if collate is not None and isinstance(
-        collate.object, Function) else []  # fmt: skip
+    infos = _called(machine, loader.argument(6, "collate_fn"))
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(machine, data, name) for name in _RUN)
         infos.extend(m for m in methods if m is not None)
@@ -46,6 +44,32 @@ def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
         called = find_method(machine, given, "__call__")
         infos.extend([called] if called is not None else [])
     return _drawn(machine, infos)
+
+
+def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
+    """The function that a loader is given, itself or with some of its arguments, or as an object that is called."""
+    obj = value.object if value is not None else None
+    if isinstance(obj, Made) and obj.path == "functools.partial" and obj.args:
+        obj = obj.args[0].object
+    if isinstance(obj, Function):
+        return [obj.info]
+    called = find_method(machine, obj.info, "__call__") if isinstance(obj, Instance) else None
+    return [called] if called is not None else []
+
+
+def in_made(machine: Machine) -> Draw | None:
+    """Where a data set or a transform draws that some file of the program makes, in whatever way it gets to a loader:
+    from a list that grows, a table of classes, a function that chooses."""
+    modules = list(machine.reached.values())
+    made = {last_name(call.func) for module in modules for call in module.of(ast.Call)}
+    for module in modules:
+        for info in module.classes:
+            if info.name in made and not any("Module" in last_name(base) for base in info.node.bases):
+                run = [info.methods[name] for name in (*_RUN, "__call__") if name in info.methods]
+                draw = _drawn(machine, run) if run else None
+                if draw is not None:
+                    return draw
+    return None
 
 
 #: objects in objects that a data set is given: the steps of a `Compose` in a list
@@ -145,14 +169,34 @@ def _data(value: Value | None) -> list[ClassInfo]:
 
 
 def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo | None:
-    """The project's function that is called: by its name, or as a method of the same object."""
-    if isinstance(func, ast.Name):
-        value = global_value(machine, info.module, func.id)
-        made = value.object if value is not None else None
-        if isinstance(made, Class):
-            return find_method(machine, made.info, "__call__")  # a transform that is made on the spot
-        return made.info if isinstance(made, Function) else None
+    """The project's function that is called: by its name, as one of another file, as a method of the same object, or of
+    one that the object has made for itself."""
+    made = _named(machine, info.module, func)
+    if isinstance(made, Class):
+        return find_method(machine, made.info, "__call__")  # a transform that is made on the spot
+    if isinstance(made, Function):
+        return made.info
     me = info.parameters[0].arg if info.owner is not None and info.parameters else None
-    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == me and info.owner:
-        return find_method(machine, info.owner, func.attr)
-    return None
+    if not isinstance(func, ast.Attribute) or me is None or info.owner is None:
+        return None
+    if isinstance(func.value, ast.Name):
+        return find_method(machine, info.owner, func.attr) if func.value.id == me else None
+    kept = func.value if isinstance(func.value, ast.Attribute) else None
+    if kept is None or not isinstance(kept.value, ast.Name) or kept.value.id != me:
+        return None
+    stored = info.module.attribute_stores.get((me, kept.attr), ())
+    classes = (_named(machine, info.module, value.func) for value in stored if isinstance(value, ast.Call))
+    methods = (find_method(machine, one.info, func.attr) for one in classes if isinstance(one, Class))
+    return next((method for method in methods if method is not None), None)
+
+
+def _named(machine: Machine, module: Module, name: ast.expr) -> object:
+    """What is meant by a name, or by a name in another file of the project: `augment.flip`."""
+    if isinstance(name, ast.Attribute) and isinstance(name.value, ast.Name):
+        owner = global_value(machine, module, name.value.id)
+        if owner is None or not isinstance(owner.object, LocalModule):
+            return None
+        value = global_value(machine, owner.object.module, name.attr)
+    else:
+        value = global_value(machine, module, name.id) if isinstance(name, ast.Name) else None
+    return value.object if value is not None else None

@@ -338,7 +338,7 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
             yield drawn
     if Generator.TORCH not in generators:
         return
-    others = (*_elsewhere(facts), *_in_networks(facts), *_transform(facts))
+    others = (*_elsewhere(facts), *_in_networks(facts), *_transform(facts), *_in_made(facts))
     yield from (draw for draw in others if draw.by_worker or not generators.isdisjoint(draw.generators))
 
 
@@ -384,9 +384,10 @@ def _is_one_number(shape: ast.expr) -> bool:
 
 
 def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
-    """Those of the calls that seed what is drawn from; workers are seeded from torch's generator."""
-    source = {*draw.generators, *((Generator.TORCH,) if draw.by_worker else ())}
-    return [call for call in given if not source.isdisjoint(_row(call).generators)]
+    """Those of the calls that seed what is drawn from; all generators of workers are seeded from torch's."""
+    sources = [{*draw.generators}] if not draw.by_worker else [{Generator.TORCH}, {*draw.generators}]
+    found = ([call for call in given if not source.isdisjoint(_row(call).generators)] for source in sources)
+    return next(filter(None, found), [])
 
 
 def parted_by_crops(facts: ModuleFacts) -> bool:
@@ -471,6 +472,13 @@ def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
     """In a data set of another file: workers call it, but no simulated code does."""
     draws = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
     return [_of(draw, by_worker=True) for draw in draws if draw is not None]
+
+
+def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
+    """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
+    draw = random_draws.in_made(facts.analysis) if facts.named(aliases.LOADER) else None
+    if draw is not None:
+        yield _of(draw, by_worker=True)
 
 
 def in_dataset(facts: ModuleFacts, call: CallEvent) -> bool:
