@@ -26,8 +26,12 @@ from ddpdoctor.program.text import text_of
 
 #: something sets a sampler's epoch: the program, or a framework
 _TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
-#: something makes a seed out of another one, perhaps with the rank
-_SEEDS_MADE = re.compile(rb"seed[\w.\]\[)\"']*\s*[-+*^]|[-+*^]=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank")
+#: something makes a seed out of another one, perhaps with the rank: not with the epoch, the worker, or a number alone,
+#: and not `--seed`
+_SEEDS_MADE = re.compile(
+    rb"(?<!-)seed[\w.\]\[)\"']*\s*[-+*^](?!=?\s*(?:int\()?(?:self\.)?(?:_?epoch|worker|idx|index|\d+\b(?!\s*[*+])))"
+    rb"|(?<![-\w\"'{])[-+*^](?!-)=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank|seed[^\n]*[-+*^][^\n]*rank"
+)
 #: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
 _SEVERAL = re.compile(
     rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
@@ -99,8 +103,14 @@ def _more_epochs(repository: Repository, finding: Finding) -> Confirmation | Non
 _FLAG = re.compile(r"--([\w-]+)")
 
 
-def _seeds(repository: Repository, _: Finding) -> Confirmation | None:
-    """Whether nothing in the project adds something to a seed."""
+def _seeds(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether nothing in the project adds something to a seed; of one that has to be asked for, whether the commands or
+    files of settings do."""
+    if finding.condition:
+        path = _path(finding)
+        asked = repository.sets_number("seed", repository.launches.shown_commands(path), read_file(path) or b"")
+        if not asked or any(note.role is RelatedRole.UNSTARTED for note in finding.related):
+            return Confirmation("the repository asks for a seed") if asked else None
     texts = repository.all_texts
     if texts is None or any(_SEEDS_MADE.search(text) for text in texts):
         return None
@@ -458,6 +468,8 @@ _RANK_COMPARED = (
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
 _SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b|lightning(?s:.*)\bTrainer\(")
+#: a program starts a launcher
+_STARTS_LAUNCHER = re.compile(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
@@ -474,6 +486,8 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     # of what puts its commands together itself, these are known
     shown = (text for user, text in texts.items() if user not in launches.scripts)
     if any(map(_SPAWNS.search, texts.values())) or any(map(says_launched, shown)):
+        return None
+    if any(map(_STARTS_LAUNCHER.search, (*texts, *(repository.used_by(path) or ())))):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
 

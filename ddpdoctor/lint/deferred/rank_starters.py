@@ -15,7 +15,7 @@ from ddpdoctor.program.modules import Module
 #: a program, or something that it uses, may start the ranks itself
 _STARTS = re.compile(
     rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod\.(?:run|spark|ray)"
-    rb"|\bray\b|\bmpi|hydra[./_-]launcher"
+    rb"|\bray\b|\bmpi|hydra[./_-]launcher|[\"']torch\.distributed\.(?:launch|run)[\"']"
 )
 _COMMENT = re.compile(rb"^\s*#.*")
 

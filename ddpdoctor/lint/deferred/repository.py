@@ -182,6 +182,16 @@ class Repository:
         said, files = self.launches.scripts.values(), self.configurations.files.values()
         return any(map(given.search, said)) or any(map(key.search, files))
 
+    def sets_number(self, setting: str, commands: Iterable[bytes], program: bytes) -> bool:
+        """Whether the commands of a program give it a number as an option that it has, or a file of settings does if it
+        has no such option."""
+        name = setting.encode()
+        option = re.compile(rb"--(?:\w+[-_])?" + name + rb"\b")
+        if option.search(program):
+            return any(re.search(option.pattern + rb"[= ]+[\d$]", command) for command in commands)
+        key = re.compile(rb"^[ \t]*[\"']?(?:\w+_)?" + name + rb"[\"']?[ \t]*[:=][ \t]*\d", re.MULTILINE | re.IGNORECASE)
+        return any(map(key.search, self.configurations.files.values()))
+
     def mentions(self, name: str) -> bool:
         """Whether a text, script or file of settings of the repository has a name, or a program other than to compare
         something with it; so it may where there are too many files."""

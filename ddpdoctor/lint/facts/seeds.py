@@ -60,9 +60,23 @@ def _seed(call: CallEvent) -> Value | None:
     return call.argument(0, "seed")
 
 
-def asked_for(call: CallEvent) -> bool:
-    """Whether seeding is optional: `if args.seed is not None: seed(args.seed)`."""
-    return heuristics.WANTS_SEED.found_in_any(guard.text for guard in call.context.guards)
+def asked_for(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether seeding is optional: `if args.seed is not None: seed(args.seed)`, and nothing is seeded by default."""
+    asking = filter(heuristics.WANTS_SEED.found_in, (guard.text for guard in call.context.guards))
+    return not all(_by_default(facts, test) for test in asking)
+
+
+def _by_default(facts: ModuleFacts, test: str) -> bool:
+    """Whether a condition on a seed holds where nobody gives the option: that is a number by default."""
+    read = {last_name(node) for node in walk(tree)} if (tree := expression_of(test)) is not None else set()
+    modules = (facts.module, *facts.analysis.reached.values())
+    options = [option for module in modules for name in read for option in module.options.get(name, ())]
+    # a test of 0 itself says no
+    least = 0 if "is not None" in test else 1
+    return bool(options) and all(
+        isinstance(option.default, ast.Constant) and type(option.default.value) is int and option.default.value >= least
+        for option in options
+    )
 
 
 def differs_by_rank(call: CallEvent) -> bool:
@@ -165,10 +179,16 @@ def _option(facts: ModuleFacts, value: Value) -> bool:
 
 
 def _sets(module: Module, name: str) -> bool:
+    """Whether the file gives an attribute of this name something that may not be the same on all ranks; an object that
+    keeps the seed it is given does not: `self.seed = seed`."""
     changed = [node.target for node in module.of(ast.AugAssign)]
-    return any(stored == name for _, stored in module.attribute_stores) or any(
-        isinstance(target, ast.Attribute) and target.attr == name for target in changed
-    )
+    return any(
+        not isinstance(value, ast.Constant)
+        and not (owner in ("self", "cls") and isinstance(value, (ast.Name, ast.Attribute)))
+        for (owner, stored), values in module.attribute_stores.items()
+        if stored == name
+        for value in values
+    ) or any(isinstance(target, ast.Attribute) and target.attr == name for target in changed)
 
 
 def _by_hydra(module: Module, info: FunctionInfo) -> bool:

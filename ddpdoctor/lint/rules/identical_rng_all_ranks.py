@@ -37,7 +37,8 @@ does not.
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
 is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
 augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
-all ranks do in this step, as a rule. A seed that the user may leave out is a hint.
+all ranks do in this step, as a rule. A seed that the user may leave out is a hint, unless it is a number by default,
+or the scripts or settings of the repository give one. Nothing is said of a program that learns nothing.
 
 It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
 so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
@@ -57,7 +58,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
@@ -72,6 +73,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
     if seeds.parted_by_framework(facts) or not seeds.data_parallel(facts) or launch.tested_alone(facts):
         return
+    if not facts.mentions(*_LEARNS):
+        return  # what is drawn for pictures that a network makes or judges is not learnt from
     yield from _global(facts)
     yield from _generators(facts)
 
@@ -91,8 +94,11 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     because = seeds.seeding(given, draw) or given
     place = min(facts.place(call) for call in because)
     condition = _UNTIL_CROPS if not lasting else _condition(facts, because)
-    # whoever passes the settings may have added the rank
-    open_ = Unconfirmed(place) if not condition and not _all_constant(facts, because) else None
+    # whoever passes the settings may have added the rank, and whoever starts the program may ask for a seed
+    asked = condition == _IF_ASKED
+    unsure = not _all_constant(facts, because) and condition in ("", _IF_ASKED)
+    role = RelatedRole.UNCONFIRMED if unsure else RelatedRole.UNSTARTED
+    open_ = Unconfirmed(place, role) if unsure or asked else None
     severity = Severity.HINT if condition or open_ else Severity.WARNING
     related: tuple[tuple[SourceSite, str], ...] = ((draw.site, "random numbers are drawn here"),)
     undone = next((call for call in seedings if call not in given and seeds.differs_by_rank(call)), None)
@@ -102,10 +108,14 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
+#: who trains computes gradients, or has a trainer compute them
+_LEARNS = ("backward", "fit")
+
 _ALIKE = (
     "every rank uses this seed, so all ranks draw the same augmentation or noise: "
     "seed again with `+ rank` after creating the model"
 )
+_IF_ASKED = "where a seed is asked for, to which nobody adds the rank, "
 _UNTIL_CROPS = "until crops of random size that had to be drawn again make a difference: "
 
 
@@ -124,8 +134,7 @@ def _condition(facts: ModuleFacts, because: list[CallEvent]) -> str:
     """What has to hold besides, as the beginning of a message; "" if nothing has."""
     if seeds.trains_briefly(facts):
         return "in the one epoch, or the few batches, that there are: "
-    asked = any(map(seeds.asked_for, because))
-    return "where a seed is asked for, to which nobody adds the rank, " if asked else ""
+    return _IF_ASKED if any(seeds.asked_for(facts, call) for call in because) else ""
 
 
 def _all_constant(facts: ModuleFacts, because: list[CallEvent]) -> bool:

@@ -1501,3 +1501,93 @@ def test_a_proof_in_an_example_of_a_library_that_was_copied(
     repository({"copy/setup.py": f'setup(name="{library}")', "copy/examples/run.py": program, "train.py": "main()"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
+
+
+SEEDED = """\
+import argparse
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(net, loader):
+    args = options()
+    if args.seed is not None:
+        torch.manual_seed(args.seed)
+    dist.init_process_group("nccl")
+    model = DDP(net)
+    for x in loader:
+        model(x + torch.randn_like(x)).sum().backward()
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main(*make())
+"""
+OF_SETTINGS = SEEDED.replace("args = options()", "args = read()").replace(SEEDED[SEEDED.index("def options") :], "")
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"train.py": SEEDED, "run.sh": "torchrun train.py"}, "hint"),
+        ({"train.py": SEEDED, "run.sh": "torchrun train.py --seed 3"}, "warning"),
+        ({"train.py": SEEDED, "run.sh": "torchrun other.py --seed 3"}, "hint"),
+        ({"train.py": SEEDED, "run.sh": "torchrun train.py", "all.yaml": "seed: 3"}, "hint"),
+        ({"train.py": OF_SETTINGS, "run.sh": "torchrun train.py", "all.yaml": "lr: 1\nseed: 3"}, "warning"),
+        ({"train.py": OF_SETTINGS, "run.sh": "torchrun train.py", "all.yaml": "lr: 1\nseed:"}, "hint"),
+    ],
+)
+def test_a_seed_that_scripts_or_settings_ask_for(files: dict[str, str], severity: str, repository: Repository) -> None:
+    files = {name: text.replace("def main(net, loader)", "def main(cfg, net, loader)") if text is OF_SETTINGS else text
+             for name, text in files.items()}  # fmt: skip
+    repository({name: text.replace("args = read()", "args = cfg") for name, text in files.items()})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD131"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where a seed is asked for") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ('parser.add_argument("--seed", type=int)', "warning"),
+        ("generator.manual_seed(seed + epoch)", "warning"),
+        ("random.seed(seed + worker)", "warning"),
+        ('name = f"--seed_{args.seed}"', "warning"),
+        ("set_seed(args.seed + offset)", "hint"),
+        ("set_seed(args.seed * 1000 + rank)", "hint"),
+        ("args.seed += 10 * rank", "hint"),
+    ],
+)
+def test_what_other_files_do_to_a_seed_of_the_settings(line: str, severity: str, repository: Repository) -> None:
+    program = """\
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def main(cfg, net, loader):
+    torch.manual_seed(cfg.seed)
+    model = DDP(net)
+    for x in loader:
+        model(x + torch.randn_like(x)).sum().backward()
+"""
+    repository({"train.py": program, "other.py": line})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD131"}))).findings
+    assert finding.severity.value == severity
+
+
+def test_a_program_that_starts_itself_by_a_launcher(repository: Repository) -> None:
+    program = SEEDED.replace("type=int", "type=int, default=1").replace(
+        "import argparse", "import argparse\nimport start"
+    )
+    starter = 'import sys\n\nCOMMAND = [sys.executable, "-m", "torch.distributed.launch", *sys.argv]\n'
+    repository({"train.py": program, "start.py": starter, "run.sh": "python train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD131"}))).findings
+    assert finding.severity.value == "warning"
+    assert finding.condition == ""
