@@ -81,21 +81,30 @@ def _by_default(facts: ModuleFacts, test: str) -> bool:
 
 def differs_by_rank(call: CallEvent) -> bool:
     """Whether the seed is a function of the rank."""
-    adds = call.keyword(_row(call).by_rank)
-    if adds is not None and adds.constant is True:
+    adds = _adds(call)
+    if adds is not None and (adds.constant is True or _is_by_rank(adds)):
         return True
     value = _seed(call)
     if value is None:
         # the functions of frameworks then use the launcher's seed
         return call.path in randomness.SEEDERS
-    by_rank = value.tags & (ANY_RANK | Tag.IN_GROUP)
-    return bool(by_rank) or len(value.atoms) > 1 or value.taint is value.taint.RANK
+    return _is_by_rank(value)
+
+
+def _is_by_rank(value: Value) -> bool:
+    return bool(value.tags & (ANY_RANK | Tag.IN_GROUP)) or len(value.atoms) > 1 or value.taint is value.taint.RANK
+
+
+def _adds(call: CallEvent) -> Value | None:
+    """Whether the rank is added to the seed, or what is, by the second parameter of a function that can."""
+    by_rank = _row(call).by_rank
+    return call.argument(1, by_rank) if by_rank else None
 
 
 def constant(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the seed is a known number or a command-line option, equal on all ranks."""
-    value, adds = _seed(call), call.keyword(_row(call).by_rank)
-    if value is None or (adds is not None and adds.constant is not False):
+    value, adds = _seed(call), _adds(call)
+    if value is None or (adds is not None and adds.constant not in (False, 0)):
         return False
     return (value.known and isinstance(value.constant, int)) or _option(facts, value)
 
@@ -103,7 +112,7 @@ def constant(facts: ModuleFacts, call: CallEvent) -> bool:
 def configured(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the seed is an entry of the settings that a function is given, to which this file adds nothing:
     `cfg["seed"]`, `args.get("seed", 0)`."""
-    if call.keyword(_row(call).by_rank) is not None or differs_by_rank(call):
+    if _adds(call) is not None or differs_by_rank(call):
         return False
     return _is_setting(facts, _seed(call)) or _spells_setting(facts, call)
 

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter import signals, wrapping
 from ddpdoctor.lint.interpreter.container_mutation import ADDING
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabulary
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
 from ddpdoctor.lint.values.containers import parts_of
@@ -81,7 +81,7 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
             if value is not None:
                 return value
         path = aliases.canonical(f"{star}.{name}")
-        if path in collectives.COLLECTIVES:
+        if path in collectives.COLLECTIVES or path in randomness.FUNCTIONS or path in frameworks.AVERAGING:
             return of_object(External(path))
     return None
 

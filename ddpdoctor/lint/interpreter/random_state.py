@@ -74,8 +74,8 @@ def _seed(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], gi
         return
     row = randomness.FUNCTIONS[path]
     # a framework's seeding function without an argument uses the launcher's seed
-    differs = _differs(args[0]) if args else path in randomness.SEEDERS and "seed" not in given
-    differs = differs or any(_differs(v) for k, v in given.items() if k == "seed")
+    differs = any(map(_differs, args[:2])) if args else path in randomness.SEEDERS and "seed" not in given
+    differs = differs or any(_differs(v) for k, v in given.items() if k in ("seed", row.by_rank))
     differs = differs or (row.by_rank in given and given[row.by_rank].constant is True)
     for generator in row.generators:
         if generator in _FOLLOWED:

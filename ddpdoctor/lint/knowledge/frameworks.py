@@ -23,6 +23,10 @@ TRAINER_CALLBACK = "transformers.TrainerCallback"
 RUNNER = "mmengine.runner.Runner"
 HOOK = "mmengine.hooks.Hook"
 HOROVOD = "horovod.torch.DistributedOptimizer"
+#: classes of timm that copy a network and average its weights, with one decay from the beginning
+AVERAGING = (
+    "timm.utils.ModelEma", "timm.utils.ModelEmaV2", "timm.utils.model_ema.ModelEma", "timm.utils.model_ema.ModelEmaV2",
+)  # fmt: skip
 PARALLEL = "ignite.distributed.Parallel"
 MANAGER = "physicsnemo.distributed.DistributedManager"
 STAGE = "torch.distributed.pipelining.PipelineStage"

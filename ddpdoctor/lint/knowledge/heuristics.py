@@ -329,6 +329,21 @@ EVALUATED = _pattern(
     r"(?<![a-z])(val|valid|validation|eval|evaluation|test|dev)(?![a-z])(?!_train)",
 )
 DATA_CLASS = _pattern("a class holds data, by its name", "DD136: data that are made up", r"data|loader|sampler")
+AVERAGES = _pattern(
+    "a copy of a network, or its class, averages the weights over time",
+    "DD135: an average of the weights that begins before DDP",
+    r"(?<![a-z])ema(?![a-z])|model_?ema|ema_?(?:model|module|net|wrapper)|moving_?average",
+)
+FORGETS_SOON = _pattern(
+    "an average takes nearly all of the weights in its first steps",
+    "DD135: averages that begin again after DDP",
+    r"^(?:exp|min|num_updates|n_averaged)$|warm_?up",
+)
+JUDGES = _pattern(
+    "a function measures how good a network is",
+    "DD135: an average of the weights that begins before DDP",
+    r"eval|valid|test",
+)
 OWN_WORKER_SEED = _pattern(
     "a worker is seeded with more than what torch seeded it with",
     "DD131: workers that are seeded from the equal seed and the rank",

@@ -1,7 +1,8 @@
 """Functions that draw random numbers, or seed, create, save or restore a generator: one row each.
 
 Read from torch 2.13, numpy 2.3, Python 3.13, scikit-learn 1.7, accelerate 1.15, lightning 2.6, transformers 5.23,
-pytorch-ignite 0.5.5, mmengine 0.10.7 and monai 1.5. knowledge/packages.py lists packages that seed without being asked.
+pytorch-ignite 0.5.5, mmengine 0.10.7, monai 1.5 and timm 1.0. knowledge/packages.py lists packages that seed without
+being asked.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class RandomFunction(NamedTuple):
     generators: tuple[Generator, ...]
     #: the parameter for the caller's generator, or for a seed of its own generator
     own: str = ""
-    #: the parameter that makes a seeding function add the rank to the seed
+    #: the parameter that makes a seeding function add the rank to the seed, or that is what it adds
     by_rank: str = ""
 
 
@@ -108,6 +109,8 @@ FUNCTIONS: dict[str, RandomFunction] = {
     "lightning.fabric.seed_everything": RandomFunction(Use.SEEDS, _ALL),
     "ignite.utils.manual_seed": RandomFunction(Use.SEEDS, _ALL),
     "monai.utils.set_determinism": RandomFunction(Use.SEEDS, _ALL),
+    "timm.utils.random_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="rank"),
+    "timm.utils.random.random_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="rank"),
 }  # fmt: skip
 #: classes whose instances draw on every call, by the beginning of their names
 TRANSFORMS = tuple(

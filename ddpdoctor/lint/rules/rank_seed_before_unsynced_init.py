@@ -2,11 +2,13 @@
 
 ## What it does
 Finds a model that is created after the generator was seeded by rank, in a file that averages gradients by hand (or
-shards with FSDP within groups) and never makes the weights equal.
+shards with FSDP within groups) and never makes the weights equal. Also finds an average of the weights (EMA) that
+begins with a copy of such a model before DDP wraps it: DDP makes the model equal, and not the copy.
 
 ## Why it harms
 Averaged gradients keep equal models equal and different models different: every rank trains its own model with the
-gradients of the others. Nothing fails, the loss falls slowly, and the saved model is one of several.
+gradients of the others. Nothing fails, the loss falls slowly, and the saved model is one of several. Averages that
+begin apart approach each other slowly; until then, an evaluation on shards mixes several networks.
 
 ## Example
 ```python
@@ -28,7 +30,9 @@ No automatic fix.
 
 ## When it is wrong
 When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all ranks when it wraps a
-model, and is not reported; nor are broadcasts of parameters and `load_state_dict`.
+model, and is not reported; nor are broadcasts of parameters and `load_state_dict`. An average that nothing in the file
+evaluates is a hint: what rank 0 saves is its own. One that takes nearly all of the weights in its first steps, or is
+given those of the wrapped model, is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -38,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import averaged_gradients, seeds
+from ddpdoctor.lint.facts import averaged_gradients, early_copies, seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
@@ -66,6 +70,27 @@ _COPYING = ("NO_SHARD", "HYBRID_SHARD", "_HYBRID_SHARD_ZERO2")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Weights, and averages of weights, that nothing makes equal."""
+    yield from _unsynced(facts)
+    yield from _averages(facts)
+
+
+def _averages(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Averages of weights that begin with those of a rank: DDP gives all ranks the weights of rank 0 later."""
+    if seeds.by_framework(facts):
+        return
+    for copy in early_copies.found(facts):
+        message = (
+            "each rank's average begins with weights of its own, which DDP makes equal only after this: wrap the model "
+            "first, or seed by rank after making it"
+        )
+        judged = () if copy.judged is None else ((copy.judged, "the ranks evaluate different averages here"),)
+        related = ((copy.seed.site, "seeded by rank"), (copy.wrapped.site, "the weights are made equal here"), *judged)
+        severity = None if judged else Severity.HINT
+        yield facts.finding(RULE, copy.place, message, related=related, severity=severity)
+
+
+def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Layers created from a generator seeded by rank, with nothing to make them equal."""
     if facts.named(*DDP_PATHS) or facts.suggests(heuristics.MAKES_EQUAL) or seeds.by_framework(facts):
         return

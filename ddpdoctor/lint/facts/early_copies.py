@@ -1,0 +1,138 @@
+"""Averages of a network's weights that begin before DDP gives all ranks the weights of rank 0."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import frameworks, heuristics, randomness
+from ddpdoctor.lint.knowledge.randomness import Generator, Use
+from ddpdoctor.lint.ranks.order import surely_before
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite, site_of
+
+_SEEDERS = randomness.paths(Use.SEEDS, of=Generator.TORCH)
+
+
+class EarlyCopy(NamedTuple):
+    """A copy that keeps the weights which a rank drew for itself."""
+
+    #: where the file takes it
+    place: SourceSite
+    #: the seed by rank, and where the network is wrapped
+    seed: CallEvent
+    wrapped: CallEvent
+    #: where it is evaluated, None if nowhere
+    judged: SourceSite | None
+
+
+def found(facts: ModuleFacts) -> Iterator[EarlyCopy]:
+    """The copies that begin with other weights on each rank."""
+    wraps = facts.named(*DDP_PATHS)
+    for copy in [*facts.named("copy.deepcopy"), *facts.named(*frameworks.AVERAGING)] if wraps else ():
+        network = copy.args[0] if copy.args else None
+        wrapped = next((w for w in wraps if w.index > copy.index and _is_of(w, network)), None)
+        if network is None or wrapped is None or _is_loaded(facts, network, copy):
+            continue
+        seed = _seed(facts, network, copy)
+        place = _place(facts, copy)
+        name = _kept_as(facts, place)
+        if seed is not None and _is_average(copy, name) and not _begins_again(facts, copy, name):
+            yield EarlyCopy(place, seed, wrapped, _judged(facts, name))
+
+
+def _place(facts: ModuleFacts, copy: CallEvent) -> SourceSite:
+    """Where the file makes what keeps the copy."""
+    chain = copy.context.chain
+    made = chain[-1] if chain and _class(copy) is not None else None
+    return made if made is not None and made.file == facts.module.path else facts.place(copy)
+
+
+def _class(copy: CallEvent) -> ClassInfo | None:
+    """The class that averages weights and takes the copy where it is made."""
+    owner = copy.context.function.owner if copy.context.function is not None else None
+    return owner if owner is not None and heuristics.AVERAGES.found_in(owner.name) else None
+
+
+def _is_of(wrap: CallEvent, network: Value | None) -> bool:
+    return network is not None and bool(wrap.args) and wrap.args[0].atoms == network.atoms and not network.known
+
+
+def _seed(facts: ModuleFacts, network: Value, copy: CallEvent) -> CallEvent | None:
+    """The seed by rank under which the network was surely made."""
+    before = [
+        c for c in facts.named(*_SEEDERS) if c.index < copy.index and c.context.calls[:1] == copy.context.calls[:1]
+    ]
+    made = next((c for c in facts.calls if c.result.atoms == network.atoms), None)
+    last = max(before, key=lambda c: c.index, default=None)
+    if last is None or not seeds.differs_by_rank(last) or not surely_before(last.context, copy.context):
+        return None
+    return last if made is None or made.index > last.index else None
+
+
+def _is_loaded(facts: ModuleFacts, network: Value, copy: CallEvent) -> bool:
+    """Whether the network's weights come from a file, which is one for all ranks."""
+    made = network.object
+    if isinstance(made, Made) and (
+        made.path.endswith("from_pretrained")
+        or any(k in ("pretrained", "weights") and v.known and v.constant not in (None, False) for k, v in made.keywords)
+    ):
+        return True
+    loads = (c for c in facts.methods("load_state_dict") if c.index < copy.index)
+    return any(
+        c.receiver is not None and c.receiver.atoms == network.atoms and surely_before(c.context, copy.context)
+        for c in loads
+    )
+
+
+def _kept_as(facts: ModuleFacts, place: SourceSite) -> str:
+    """The variable that holds the copy; "" if there is none."""
+    for node in facts.module.of(ast.Assign):
+        if node.lineno <= place.line <= (node.end_lineno or node.lineno) and len(node.targets) == 1:
+            return last_name(node.targets[0])
+    return ""
+
+
+def _is_average(copy: CallEvent, name: str) -> bool:
+    """Whether the copy becomes an average, by its name or its class, that forgets its beginning slowly."""
+    owner = _class(copy)
+    if owner is not None:
+        words = (n.attr if isinstance(n, ast.Attribute) else n.id for n in walk(owner.node)
+                 if isinstance(n, (ast.Attribute, ast.Name)))  # fmt: skip
+        return not heuristics.FORGETS_SOON.found_in_any(words)
+    return copy.path in frameworks.AVERAGING or heuristics.AVERAGES.found_in(name)
+
+
+def _begins_again(facts: ModuleFacts, copy: CallEvent, name: str) -> bool:
+    """Whether it is given the wrapped network's weights after all: by a copy, or by an average that takes all of it."""
+    for call in facts.module.of(ast.Call):
+        if call.lineno > _place(facts, copy).line and any(
+            k.arg == "decay" and isinstance(k.value, ast.Constant) and k.value.value == 0 for k in call.keywords
+        ):
+            return True
+    return any(
+        c.index > copy.index and _root(c.node.func) == name and surely_before(copy.context, c.context)
+        and surely_before(c.context, copy.context)
+        for c in facts.methods("load_state_dict", "set")
+    )  # fmt: skip
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return last_name(node)
+
+
+def _judged(facts: ModuleFacts, name: str) -> SourceSite | None:
+    """Where a function evaluates the copy."""
+    for call in facts.module.of(ast.Call) if name else ():
+        if heuristics.JUDGES.found_in(last_name(call.func)) and any(_root(given) == name for given in call.args):
+            return site_of(facts.module, call)
+    return None
