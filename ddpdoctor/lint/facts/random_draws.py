@@ -89,9 +89,11 @@ def _given(value: Value | None, depth: int) -> list[ClassInfo]:
 
 
 def in_network(machine: Machine, network: Value) -> Draw | None:
-    """Where the forward of a network, or of one of its parts, draws from a global generator."""
-    forwards = (find_method(machine, info, "forward") for info in networks.classes(machine, network))
-    return _drawn(machine, [f for f in forwards if f is not None])
+    """Where the forward of a network, or of one of its parts, or what Lightning calls for each batch, draws from a
+    global generator."""
+    infos = networks.classes(machine, network)
+    steps = (find_method(machine, info, name) for info in infos for name in ("forward", "training_step"))
+    return _drawn(machine, [f for f in steps if f is not None])
 
 
 def made_up(machine: Machine, data: Value | None) -> bool:

@@ -301,7 +301,21 @@ def data_parallel(facts: ModuleFacts) -> bool:
     """Whether a model is wrapped for data-parallel training."""
     if facts.named(*DDP_PATHS) or facts.named(aliases.FSDP):
         return True
-    return bool(_wrapping_by_framework(facts)) or bool(averaged_gradients.calls(facts))
+    return bool(_wrapping_by_framework(facts)) or bool(averaged_gradients.calls(facts)) or _by_lightning(facts)
+
+
+def _by_lightning(facts: ModuleFacts) -> bool:
+    """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how."""
+    if not facts.named(frameworks.LIGHTNING):
+        return False
+    texts = (node.value for node in facts.module.of(ast.Constant))
+    said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
+    return said or any(path.endswith(_STRATEGY_CLASSES) for path in facts.module.imports.values())
+
+
+#: how Lightning is told to train a model on several ranks
+_STRATEGIES = ("ddp", "fsdp", "deepspeed_stage")
+_STRATEGY_CLASSES = ("DDPStrategy", "DDPPlugin", "FSDPStrategy", "DeepSpeedStrategy")
 
 
 def _wrapping_by_framework(facts: ModuleFacts) -> list[CallEvent]:
@@ -482,6 +496,7 @@ def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     """In the forward of a wrapped model, if that is in another file."""
     given = [call.argument(0, "module") for call in facts.named(*DDP_PATHS)]
     given += [value for call in _wrapping_by_framework(facts) for value in call.args]
+    given += [call.args[0] for call in facts.methods("fit") if call.args and _kind_of(call) == frameworks.LIGHTNING]
     draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
     return [_of(draw, by_worker=False) for draw in draws if draw is not None]
 
@@ -505,7 +520,8 @@ def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
 
 def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
     """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
-    draw = random_draws.in_made(facts.analysis) if facts.named(aliases.LOADER) else None
+    loads = facts.named(aliases.LOADER) or (facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader"))
+    draw = random_draws.in_made(facts.analysis) if loads else None
     if draw is not None:
         yield _of(draw, by_worker=True)
 

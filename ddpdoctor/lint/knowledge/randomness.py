@@ -106,6 +106,7 @@ FUNCTIONS: dict[str, RandomFunction] = {
     "transformers.enable_full_determinism": RandomFunction(Use.SEEDS, _ALL),
     "lightning.seed_everything": RandomFunction(Use.SEEDS, _ALL),
     "lightning.pytorch.seed_everything": RandomFunction(Use.SEEDS, _ALL),
+    "lightning.pytorch.utilities.seed.seed_everything": RandomFunction(Use.SEEDS, _ALL),
     "lightning.fabric.seed_everything": RandomFunction(Use.SEEDS, _ALL),
     "ignite.utils.manual_seed": RandomFunction(Use.SEEDS, _ALL),
     "monai.utils.set_determinism": RandomFunction(Use.SEEDS, _ALL),
