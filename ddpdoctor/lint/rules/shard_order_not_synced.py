@@ -25,8 +25,8 @@ DistributedSampler(data, seed=args.seed)
 No automatic fix.
 
 ## When it is wrong
-A list that a data set's constructor shuffles without a seed, where Lightning starts the ranks, is a hint: perhaps no
-sample is taken from it by index. Only a seed that provably differs is reported. A set of numbers has one order on all
+A list that a data set's constructor shuffles without a seed is a hint where no sample is seen to be taken from it by
+index. Only a seed that provably differs is reported. A set of numbers has one order on all
 ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
@@ -49,6 +49,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Atom, Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
@@ -106,29 +107,59 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """A data set whose constructor shuffles what it holds, in each process that Lightning starts the script in, where
-    nothing is seeded and Lightning gives the loader a sampler."""
-    trainer = next((call for call in facts.named(frameworks.LIGHTNING) if _starts_script(call)), None)
-    if trainer is None or seeds.mentioned(facts):
-        return
-    loaded = [v.object.info for c in facts.named(aliases.LOADER)
-              if (v := c.argument(0, "dataset")) is not None and isinstance(v.object, Instance)]  # fmt: skip
-    for info in loaded:
+    """A data set whose constructor shuffles what it holds, in each process, where nothing is seeded: a sampler divides
+    it by index, which Lightning gives to the loaders of the ranks that it starts the script for."""
+    for info, divided, told in _divided_sets(facts):
         shuffles = [
             call for call in facts.named(*randomness.paths(Use.SHUFFLES))
             if call.context.function is not None and call.context.function.owner is info
             and f"{info.name}.__init__" in call.context.calls and _own_attribute(call)
         ]  # fmt: skip
-        if shuffles:
+        indexed = _taken_by_index(info)
+        first = next((call for call in shuffles if _own_attribute(call) in indexed), next(iter(shuffles), None))
+        if first is not None:
             message = (
                 "nothing is seeded: each rank shuffles in its own way what the sampler of its loader divides by index, "
                 "so the shares overlap and samples are lost"
             )
-            related = ((trainer.site, "the script runs on each rank"),)
-            first = shuffles[0]
-            yield facts.finding(
-                RULE, first.site, message, related=related, context=first.context, severity=Severity.HINT
-            )
+            severity = Severity.WARNING if _own_attribute(first) in indexed else Severity.HINT
+            related = ((divided, told),)
+            yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+
+
+def _divided_sets(facts: ModuleFacts) -> Iterator[tuple[ClassInfo, SourceSite, str]]:
+    """Classes of data sets that are divided by index in a program of several ranks which seeds nothing; and by what."""
+    trainer = next((call for call in facts.named(frameworks.LIGHTNING) if _starts_script(call)), None)
+    if trainer is not None and not seeds.mentioned(facts):
+        for info in _data_sets(facts, aliases.LOADER):
+            yield info, trainer.site, "the script runs on each rank"
+    for sampler in facts.named(aliases.SAMPLER):
+        data = sampler.argument(0, "dataset")
+        if data is not None and isinstance(data.object, Instance) and seeds.never(facts, sampler):
+            yield data.object.info, sampler.site, "divided between the ranks here"
+
+
+def _data_sets(facts: ModuleFacts, path: str) -> list[ClassInfo]:
+    given = (call.argument(0, "dataset") for call in facts.named(path))
+    return [v.object.info for v in given if v is not None and isinstance(v.object, Instance)]
+
+
+def _taken_by_index(info: ClassInfo) -> set[str]:
+    """The attributes of which a data set takes a sample by its index, and those that are put into them."""
+    get = info.methods.get("__getitem__")
+    index = get.parameters[1].arg if get is not None and len(get.parameters) > 1 else ""
+    taken = {
+        n.value.attr
+        for n in (walk(get.node) if get is not None else ())
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Attribute) and last_name(n.slice) == index
+    }
+    filled = (
+        n.value
+        for n in walk(info.node)
+        if isinstance(n, (ast.Assign, ast.AugAssign))
+        and last_name(n.targets[0] if isinstance(n, ast.Assign) else n.target) in taken
+    )
+    return taken | {n.attr for value in filled for n in walk(value) if isinstance(n, ast.Attribute)}
 
 
 def _starts_script(trainer: CallEvent) -> bool:
@@ -144,10 +175,10 @@ def _starts_script(trainer: CallEvent) -> bool:
     )
 
 
-def _own_attribute(call: CallEvent) -> bool:
-    """Whether an attribute of the object is shuffled in place: `random.shuffle(self.names)`."""
+def _own_attribute(call: CallEvent) -> str:
+    """The attribute of the object that is shuffled in place: `random.shuffle(self.names)`; "" if it is none."""
     given = call.node.args[0] if call.node.args else None
-    return isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name)
+    return given.attr if isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name) else ""
 
 
 def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
