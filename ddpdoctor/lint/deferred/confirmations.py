@@ -348,6 +348,14 @@ def _unread(repository: Repository, finding: Finding) -> Confirmation | None:
     return Confirmation("nothing in the repository imports, starts or names this file", Severity.HINT)
 
 
+def _before_numpy_was_seeded(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the repository is for a torch whose workers leave numpy's state as it is."""
+    at = repository.launches.for_torch_before_1_9
+    if at is None:
+        return None
+    return Confirmation("a torch before 1.9 is asked for here", at=at, condition=finding.condition)
+
+
 #: a backend that torch had before 1.0, which received messages in the order in which they were asked for
 _TCP = re.compile(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
 
@@ -611,6 +619,7 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD125": _callers,
     "DD127": _older_torch,
     "DD131": _seeds,
+    "DD134": _before_numpy_was_seeded,
     "DD144": _nodes,
     "DD146": _launcher,
     "DD165": _switched_off,

@@ -13,7 +13,7 @@ from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 #: notes of what only the project's other files can show
 _OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
 #: nothing is said of these unless they are confirmed
-_DROPPED = frozenset({"DD101"})
+_DROPPED = frozenset({"DD101", "DD134"})
 
 
 def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:

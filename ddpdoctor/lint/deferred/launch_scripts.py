@@ -83,6 +83,14 @@ _TORCH_1 = re.compile(
     rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
+#: an exact version before 1.9, and one that is newer
+_VERSION = rb"\b(?:py)?torch(?:\s*(?:==?|<=|~=)\s*|\s+\(?v?)"
+_BEFORE_1_9 = re.compile(
+    _VERSION + rb"1\.[0-8](?!\d)(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
+    rb"|\bpytorch/pytorch:v?1\.[0-8](?!\d)",
+    re.IGNORECASE,
+)
+_SINCE_1_9 = re.compile(_VERSION + rb"(?:1\.(?:9|\d\d)|[2-9]\.\d)", re.IGNORECASE)
 #: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
 #: `mmcv-full` was built for it; and timm 0.3 imports `torch._six`
 _BESIDE_TORCH_1 = re.compile(
@@ -304,6 +312,17 @@ def is_for_torch_1(text: bytes) -> bool:
 def pythons(text: bytes) -> Iterator[tuple[int, int]]:
     """The oldest Pythons that a text asks for, as a package says it."""
     yield from ((int(major), int(minor)) for major, minor in _OLDEST_PYTHON.findall(text))
+
+
+def before_torch_1_9(text: bytes) -> int | None:
+    """The first line that asks for a torch before 1.9; None if there is none."""
+    found = _BEFORE_1_9.search(text)
+    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
+
+
+def is_for_torch_1_9(text: bytes) -> bool:
+    """Whether a text asks for torch 1.9 or a later one."""
+    return _SINCE_1_9.search(text) is not None
 
 
 def is_for_lightning_1(text: bytes) -> bool:

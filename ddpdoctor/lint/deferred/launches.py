@@ -196,6 +196,14 @@ class Launches:
         return max((asked for text in self.scripts.values() for asked in launch_scripts.pythons(text)), default=None)
 
     @cached_property
+    def for_torch_before_1_9(self) -> Place | None:
+        """Where a text of the repository asks for a torch before 1.9, if none asks for a later one."""
+        if any(map(launch_scripts.is_for_torch_1_9, self.scripts.values())):
+            return None
+        found = ((script, launch_scripts.before_torch_1_9(text)) for script, text in self.scripts.items())
+        return next((self._place(script, line) for script, line in found if line is not None), None)
+
+    @cached_property
     def are_for_lightning_1(self) -> bool:
         """Whether a text of the repository asks for a Lightning before 2."""
         return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import networks
@@ -34,8 +35,9 @@ class Draw(NamedTuple):
     path: str
 
 
-def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
-    """Where the data set of a loader, or its collate function, draws from a global generator."""
+def in_loader(machine: Machine, loader: CallEvent, drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
+    """Where the data set of a loader, or its collate function, draws from a global generator; `drawing`: by one of
+    these functions."""
     infos = _called(machine, loader.argument(6, "collate_fn"))
     for data in _data(loader.argument(0, "dataset")):
         methods = (find_method(machine, data, name) for name in _RUN)
@@ -43,7 +45,7 @@ def in_loader(machine: Machine, loader: CallEvent) -> Draw | None:
     for given in _given(loader.argument(0, "dataset"), _DEEPEST):
         called = find_method(machine, given, "__call__")
         infos.extend([called] if called is not None else [])
-    return _drawn(machine, infos)
+    return _drawn(machine, infos, drawing)
 
 
 def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
@@ -57,7 +59,7 @@ def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
     return [called] if called is not None else []
 
 
-def in_made(machine: Machine) -> Draw | None:
+def in_made(machine: Machine, drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
     """Where a data set or a transform draws that some file of the program makes, in whatever way it gets to a loader:
     from a list that grows, a table of classes, a function that chooses."""
     modules = list(machine.reached.values())
@@ -66,7 +68,7 @@ def in_made(machine: Machine) -> Draw | None:
         for info in module.classes:
             if info.name in made and not any("Module" in last_name(base) for base in info.node.bases):
                 run = [info.methods[name] for name in (*_RUN, "__call__") if name in info.methods]
-                draw = _drawn(machine, run) if run else None
+                draw = _drawn(machine, run, drawing) if run else None
                 if draw is not None:
                     return draw
     return None
@@ -137,7 +139,7 @@ def _is_drawn(value: Value) -> bool:
     return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
 
 
-def _drawn(machine: Machine, infos: list[FunctionInfo]) -> Draw | None:
+def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
     """The first draw in the functions, or in the project's functions that they call."""
     infos, seen = list(infos), list[FunctionInfo]()
     while infos and len(seen) < _MOST:
@@ -151,7 +153,7 @@ def _drawn(machine: Machine, infos: list[FunctionInfo]) -> Draw | None:
         for node in nodes:
             if isinstance(node, ast.Call):
                 path = aliases.canonical(info.module.imported(node.func))
-                if path in randomness.DRAWS and not any(k.arg == "generator" for k in node.keywords):
+                if path in drawing and not any(k.arg == "generator" for k in node.keywords):
                     return Draw(site_of(info.module, node), path)
                 inner = _own(machine, info, node.func)
                 infos.extend([inner] if inner is not None else [])

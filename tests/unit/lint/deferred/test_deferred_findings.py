@@ -1591,3 +1591,44 @@ def test_a_program_that_starts_itself_by_a_launcher(repository: Repository) -> N
     (finding,) = engine.lint(["."], Settings(frozenset({"DD131"}))).findings
     assert finding.severity.value == "warning"
     assert finding.condition == ""
+
+
+DRAWS_FROM_NUMPY = """\
+import numpy as np
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset
+
+
+class Rows(Dataset):
+    def __getitem__(self, index):
+        return index + np.random.randn()
+
+
+dist.init_process_group("gloo")
+loader = DataLoader(Rows(), batch_size=4, num_workers=2, shuffle=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"requirements.txt": "numpy\ntorch==1.7.1\n"}, 2),
+        ({"README.md": "You need PyTorch 1.4."}, 1),
+        ({"README.md": "You need PyTorch 1.4 or higher."}, 0),
+        ({"requirements.txt": "torch>=1.7"}, 0),
+        ({"requirements.txt": "torch==1.10.0"}, 0),
+        ({"requirements.txt": "torch==1.7.1", "other/requirements.txt": "torch==2.1.0"}, 0),
+        ({}, 0),
+    ],
+)
+def test_workers_share_numpys_state_where_an_old_torch_is_asked_for(
+    files: dict[str, str], line: int, repository: Repository
+) -> None:
+    repository({"train.py": DRAWS_FROM_NUMPY, **files})
+    findings = engine.lint(["."], Settings(frozenset({"DD134"}))).findings
+    assert [(f.severity.value, f.condition) for f in findings] == (
+        [("warning", "where torch is older than 1.9, ")] if line else []
+    )
+    assert [note.line for f in findings for note in f.related if note.role is RelatedRole.UNCONFIRMED] == [line] * bool(
+        line
+    )
