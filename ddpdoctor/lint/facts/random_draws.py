@@ -74,6 +74,12 @@ def in_made(machine: Machine, drawing: Collection[str] = randomness.DRAWS) -> Dr
     return None
 
 
+def order_of(machine: Machine, sampler: ClassInfo) -> Draw | None:
+    """Where a sampler draws an order from a global generator."""
+    methods = (find_method(machine, sampler, name) for name in ("__init__", "__iter__"))
+    return _drawn(machine, [m for m in methods if m is not None], randomness.paths(Use.ORDERS, Use.SHUFFLES))
+
+
 #: objects in objects that a data set is given: the steps of a `Compose` in a list
 _DEEPEST = 4
 

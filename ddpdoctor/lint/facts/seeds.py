@@ -11,7 +11,7 @@ from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
-from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, packages, randomness, vocabulary
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, RandomFunction, Use
 from ddpdoctor.lint.ranks.order import surely_before
@@ -35,13 +35,25 @@ def seedings(facts: ModuleFacts) -> list[CallEvent]:
     """Calls that seed a global generator of a rank, without the launcher's own, which spawned processes do
     not inherit.
     """
-    started = {a.object.info.qualname for call in facts.named(*frameworks.SPAWNING) for a in call.args[:2]
-               if isinstance(a.object, Function)}  # fmt: skip
+    spawns = facts.named(*frameworks.SPAWNING)
+    started = {a.object.info.qualname for call in spawns for a in call.args[:2] if isinstance(a.object, Function)}
+    if started and _may_be_launched(facts, started, {spawn.site for spawn in spawns}):
+        started = set()
     workers = [v.object.info for c in facts.named(aliases.LOADER)
                if (v := c.keyword("worker_init_fn")) is not None and hands_on(v)]  # fmt: skip
     by_framework = [c for c in facts.methods(_FABRIC_SEEDS) if _kind_of(c) == frameworks.FABRIC]
     return [c for c in (*facts.named(*_SEEDING), *by_framework) if not started or started & set(c.context.calls)
             if c.context.function not in workers]  # fmt: skip
+
+
+def _may_be_launched(facts: ModuleFacts, started: set[str], spawns: set[SourceSite]) -> bool:
+    """Whether a launcher may start the ranks as well, in which the script then calls itself what it spawns else: it has
+    the launcher's option."""
+    flags = {flag for options in facts.module.options.values() for option in options for flag in option.flags}
+    if flags.isdisjoint(launchers.OPTIONS):
+        return False
+    inside = (call for call in facts.calls if not started.isdisjoint(call.context.calls))
+    return any(spawns.isdisjoint(call.context.chain) for call in inside)
 
 
 def _kind_of(call: CallEvent) -> str:
@@ -575,7 +587,9 @@ def _transform(facts: ModuleFacts) -> list[EqualDraw]:
     """The transforms that draw for each sample, where something is done with them."""
     seeds_its_own = facts.named(*randomness.SEEDING_LOADERS)
     kinds = (*randomness.TRANSFORMS, *(randomness.SEEDED_TRANSFORMS if seeds_its_own else ()))
-    calls = (call for call in facts.calls if call.path.startswith(kinds))
+    masking = [call for call in facts.named(*randomness.MASKING) if (mlm := call.argument(1, "mlm")) is None or (
+        mlm.constant is True)]  # fmt: skip
+    calls = (*masking, *(call for call in facts.calls if call.path.startswith(kinds)))
     return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
 
 

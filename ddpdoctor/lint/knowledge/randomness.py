@@ -119,6 +119,8 @@ TRANSFORMS = tuple(
     for module in ("", ".v2")
     for name in ("Random", "AutoAugment", "RandAugment", "TrivialAugment", "ColorJitter")
 )
+#: those of transformers that mask words of each batch, unless they are told not to: `mlm=False`
+MASKING = ("transformers.DataCollatorForLanguageModeling", "transformers.DataCollatorForWholeWordMask")
 #: the same with generators of their own, which these loaders seed from torch's, in each worker
 SEEDED_TRANSFORMS = ("monai.transforms.Rand",)
 SEEDING_LOADERS = ("monai.data.DataLoader", "monai.data.ThreadDataLoader")

@@ -38,7 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, seeds
+from ddpdoctor.lint.facts import launch, random_draws, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
@@ -69,6 +69,35 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _reordered(facts)
     yield from _constructed(facts)
     yield from _numbered(facts)
+    yield from _sampled(facts)
+
+
+def _sampled(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A sampler of the program's own that takes its rank's share of an order, which nothing seeds."""
+    for loader in facts.named(aliases.LOADER):
+        given = loader.argument(3, "sampler") or loader.argument(4, "batch_sampler")
+        if given is None or not isinstance(given.object, Instance) or not seeds.never(facts, loader):
+            continue
+        info = given.object.info
+        draw = random_draws.order_of(facts.analysis, info) if _knows_its_rank(info) else None
+        if draw is not None:
+            message = (
+                f"nothing is seeded: {info.name} draws another order on each rank and takes a share of it, so the "
+                "shares overlap and samples are lost"
+            )
+            related = ((draw.site, "the order is drawn here"),)
+            yield facts.finding(
+                *(RULE, loader.site, message), related=related, context=loader.context, severity=Severity.WARNING
+            )
+
+
+def _knows_its_rank(info: ClassInfo) -> bool:
+    """Whether an object of the class keeps its rank."""
+    return any(isinstance(n, ast.Attribute) and n.attr in _RANKS for n in walk(info.node))
+
+
+#: as samplers call the rank whose share they give
+_RANKS = frozenset({"rank", "_rank", "local_rank", "global_rank"})
 
 
 def _epochs(facts: ModuleFacts) -> Iterator[Finding | None]:
