@@ -75,17 +75,11 @@ def _branch(
 
 
 def _join_heap(machine: Machine, stored: list[_Stores], joined: _Stores) -> None:
-    """Attributes that both sides have stored: the side that ran last has not replaced what the first one left. Nor has
-    a constant that one side stores replaced an option: `if args.debug: args.evaluate = False`."""
+    """Attributes that the sides have stored: the side that ran last has not replaced what the first one left, and what
+    one side alone has stored is not there after the other: `if args.debug: args.evaluate = False`."""
     then, other = stored
     for key, value in joined.items():
-        a, b = then.get(key), other.get(key)
-        if a is None or b is None:
-            present = a if a is not None else b
-            apart = present is not None and present.known and len(present.atoms) == 1
-        else:
-            apart = a is not b and a != b
-        if apart:
+        if then.get(key) is not other.get(key):
             machine.heap[key] = value
 
 
