@@ -3,10 +3,10 @@
 ## What it does
 Finds data-parallel training in which all ranks use the same constant seed, or the same command-line option, while
 augmentation or noise is drawn from those generators and no seed depends on the rank. Separate generators, for noise or
-for a `DataLoader` with workers, count as well. The model may be wrapped by DDP, FSDP, Accelerate or Fabric, or the
-program may average gradients itself; the seed may be set by `transformers.set_seed`, Accelerate's `set_seed` without
-`device_specific=True` or Fabric's `seed_everything`. Where a seed by rank is surely followed by an equal one, it is
-undone and does not count.
+for a `DataLoader` with workers, count as well. The model may be wrapped by DDP, FSDP, Accelerate or Fabric, Lightning
+may train it by a strategy for several ranks, or the program may average gradients itself; the seed may be set by
+`transformers.set_seed`, Accelerate's `set_seed` without `device_specific=True` or Lightning's `seed_everything`. Where
+a seed by rank is surely followed by an equal one, it is undone and does not count.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th

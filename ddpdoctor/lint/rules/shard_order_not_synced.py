@@ -2,9 +2,9 @@
 
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
-on the rank, lists that each rank has shuffled for itself before the sampler divides them, `data.shuffle(seed=...)` by a
-seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered
-in the order of a set.
+on the rank, lists that each rank has shuffled for itself before the sampler divides them, samplers of the program's own
+that take their rank's share of an order which nothing seeds, `data.shuffle(seed=...)` by a seed of the rank before a
+sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
