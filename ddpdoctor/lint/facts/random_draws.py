@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import networks
@@ -60,18 +60,36 @@ def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
 
 
 def in_made(machine: Machine, drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
-    """Where a data set or a transform draws that some file of the program makes, in whatever way it gets to a loader:
-    from a list that grows, a table of classes, a function that chooses."""
-    modules = list(machine.reached.values())
-    made = {last_name(call.func) for module in modules for call in module.of(ast.Call)}
-    for module in modules:
+    """Where a data set or a transform draws that the program makes, in whatever way it gets to a loader: from a list
+    that grows, a table of classes, a function that chooses."""
+    made = {last_name(node.func) for node in _run(machine) if isinstance(node, ast.Call)}
+    for module in list(machine.reached.values()):
         for info in module.classes:
-            if info.name in made and not any("Module" in last_name(base) for base in info.node.bases):
+            if info.name in made and not _is_of_main_process(info):
                 run = [info.methods[name] for name in (*_RUN, "__call__") if name in info.methods]
                 draw = _drawn(machine, run, drawing) if run else None
                 if draw is not None:
                     return draw
     return None
+
+
+def _run(machine: Machine) -> Iterator[ast.AST]:
+    """What the program runs: the functions that were simulated, the methods by which Lightning makes loaders, and the
+    statements outside of functions."""
+    for info in machine.ran:
+        yield from walk(info.node)
+    for module in machine.reached.values():
+        for cls in module.classes:
+            if any(last_name(base).endswith("DataModule") for base in cls.node.bases):
+                yield from walk(cls.node)
+        for statement in module.tree.body:
+            if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from walk(statement)
+
+
+def _is_of_main_process(info: ClassInfo) -> bool:
+    """Whether it is a network or a sampler, which no worker calls."""
+    return any(last_name(base).endswith(("Module", "Sampler")) for base in info.node.bases)
 
 
 def order_of(machine: Machine, sampler: ClassInfo) -> Draw | None:

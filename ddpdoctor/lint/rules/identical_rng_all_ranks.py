@@ -108,8 +108,8 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
-#: who trains computes gradients, or has a trainer compute them
-_LEARNS = ("backward", "fit")
+#: who trains computes gradients, or has an optimizer or a trainer
+_LEARNS = ("backward", "fit", "zero_grad", "optimizer")
 
 _ALIKE = (
     "every rank uses this seed, so all ranks draw the same augmentation or noise: "
