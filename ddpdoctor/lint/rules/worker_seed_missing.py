@@ -49,7 +49,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule(
     "DD134",
     "worker-seed-missing",
-    Severity.HINT,
+    Severity.WARNING,
     words=frozenset({"num_workers"}),
     advice="pass a worker_init_fn that seeds numpy, or use torch 1.9 or later",
 )
@@ -85,6 +85,7 @@ def _found(facts: ModuleFacts, loader: CallEvent, draw: Draw) -> Finding | None:
         message if older else Conditional(_BEFORE, message),
         related=((draw.site, "drawn here"),),
         context=loader.context,
+        severity=Severity.HINT,
         unconfirmed=None if older else Unconfirmed(loader.site),
     )
 
