@@ -476,8 +476,6 @@ _RANK_COMPARED = (
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
 _SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b|lightning(?s:.*)\bTrainer\(")
-#: a program starts a launcher
-_STARTS_LAUNCHER = re.compile(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
@@ -491,11 +489,11 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     if any(place_of(several, user) is not None for user in users):
         return None
     texts = {user: read_file(user) or b"" for user in users}
-    # of what puts its commands together itself, these are known
-    shown = (text for user, text in texts.items() if user not in launches.scripts)
+    # what those start that name the programs in their commands is known
+    shown = [text for user, text in texts.items() if user not in launches.naming]
     if any(map(_SPAWNS.search, texts.values())) or any(map(says_launched, shown)):
         return None
-    if any(map(_STARTS_LAUNCHER.search, (*texts, *(repository.used_by(path) or ())))):
+    if any(map(rank_starters.starts_launcher, (*shown, *(repository.used_by(path) or ())))):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
 

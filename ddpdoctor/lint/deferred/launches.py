@@ -137,6 +137,11 @@ class Launches:
         return bool(naming) and all(map(launch_scripts.gives_own_gpus, naming))
 
     @cached_property
+    def naming(self) -> frozenset[str]:
+        """The scripts and texts with a command of which the program is known."""
+        return frozenset(script for script, _, _ in self._commands)
+
+    @cached_property
     def _commands(self) -> list[tuple[str, str, bytes]]:
         """(script or text, program, command) of each."""
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 from ddpdoctor.lint.deferred import given_options
@@ -15,14 +15,21 @@ from ddpdoctor.program.modules import Module
 #: a program, or something that it uses, may start the ranks itself
 _STARTS = re.compile(
     rb"spawn|start_processes|elastic_launch|submitit|lightning|Process\(|notebook_launcher|horovod\.(?:run|spark|ray)"
-    rb"|\bray\b|\bmpi|hydra[./_-]launcher|[\"']torch\.distributed\.(?:launch|run)[\"']"
+    rb"|\bray\b|\bmpi|hydra[./_-]launcher"
 )
+#: a program starts a launcher of which it gives the name
+_STARTS_LAUNCHER = re.compile(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
 _COMMENT = re.compile(rb"^\s*#.*")
 
 
 def starts(text: bytes) -> bool:
     """Whether something in a file may start ranks."""
     return next(_places(text), None) is not None
+
+
+def starts_launcher(text: bytes) -> bool:
+    """Whether a file names a launcher that it may start."""
+    return _STARTS_LAUNCHER.search(text) is not None
 
 
 def _places(text: bytes) -> Iterator[int]:
@@ -36,12 +43,17 @@ class RankStarters:
     """Who starts ranks among the files of a project, each file parsed once."""
 
     def __init__(
-        self, texts: Mapping[str, bytes], imports: ImportedFiles, commands: Callable[[str], Sequence[bytes]]
+        self,
+        texts: Mapping[str, bytes],
+        imports: ImportedFiles,
+        commands: Callable[[str], Sequence[bytes]],
+        naming: Set[str] = frozenset(),
     ) -> None:
         """`texts`: what the files contain, by their paths; `imports`: of these; `commands`: those that start a
-        program."""
+        program; `naming`: files with commands that name the programs which they start."""
         self._texts = texts
         self._commands = commands
+        self._naming = naming
         self._imports = imports
         self._known: dict[str, bool] = {}
 
@@ -59,7 +71,11 @@ class RankStarters:
     @cached_property
     def _starting(self) -> frozenset[str]:
         """The files that may start ranks."""
-        return frozenset(file for file, text in self._texts.items() if starts(text))
+        return frozenset(
+            file
+            for file, text in self._texts.items()
+            if starts(text) or (file not in self._naming and starts_launcher(text))
+        )
 
     def users_of(self, path: str) -> set[str]:
         """The files that import a file or start it by its name, and those that use these, as far as words tell."""
@@ -84,7 +100,9 @@ class RankStarters:
         module = given_options.module_of(self._texts.get(path, b"")) if commands else None
         if module is None:
             return bool(found)
-        return any(not _is_off(module, commands, text, line) for text in found for line in _places(text))
+        return any(map(starts_launcher, found)) or any(
+            not _is_off(module, commands, text, line) for text in found for line in _places(text)
+        )
 
 
 def _stem(path: str) -> str:

@@ -105,7 +105,7 @@ class Repository:
 
     @cached_property
     def _starters(self) -> RankStarters:
-        return RankStarters(self.texts or {}, self._imports, self.launches.commands)
+        return RankStarters(self.texts or {}, self._imports, self.launches.commands, self.launches.naming)
 
     @cached_property
     def _imports(self) -> ImportedFiles:
