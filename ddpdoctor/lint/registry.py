@@ -86,6 +86,7 @@ RULES = (
     "local_rank_guards_global_work",
     "sharded_save_on_one_rank",
     "load_not_synced",
+    "bare_state_into_wrapper",
     "unreduced_metric_decision",
     "reduceop_avg_portability",
     "deprecated_distributed_api",

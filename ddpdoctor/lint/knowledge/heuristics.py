@@ -433,6 +433,11 @@ STRIPS_PREFIX = _words(
 KNOWS_PREFIX = _words(
     "code that knows of the prefix, as text", "DD172: the loader strips the prefix", '"module.', "'module."
 )
+ADDS_PREFIX = _pattern(
+    "the prefix of a wrapped model is put in front of keys",
+    "DD177: keys that are given the prefix",
+    r"""["']module\.["']\s*\+|f["']module\.\{|["']module\.(%s|\{\})|["']module\.["']\.join""",
+)
 GATHERS_FULL_STATE = _words(
     "states are gathered from all ranks on demand",
     "DD175: full state of a model that is sharded in place",

@@ -34,14 +34,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import edits
+from ddpdoctor.lint.facts import edits, saved_states
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Made, Table
+from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 
 RULE = LintRule("DD172", "module-prefix-saved", Severity.HINT, advice="save model.module.state_dict()")
@@ -52,7 +51,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if _prefix_known(facts):
         return
     for call in facts.named("torch.save"):
-        for made in _states(call.argument(0, "obj")):
+        for _, made in saved_states.states(call.argument(0, "obj")):
             if made.args and wrapping.wrapper_of(made.args[0]) is not None:
                 message = "every key of this checkpoint begins with `module.`: save the state of `.module`"
                 yield facts.finding(RULE, made.site, message, fix=_fix(facts, made), context=call.context)
@@ -62,14 +61,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     "every key of this checkpoint begins with `module.`: save the state of what `unwrap_model` gives",
                 )
                 yield facts.finding(RULE, made.site, told, context=call.context)
-
-
-def _states(saved: Value | None) -> list[Made]:
-    obj = saved.object if saved is not None else None
-    values = [saved] if saved is not None else []
-    if isinstance(obj, Table):
-        values = [*(v for _, v in obj.entries), *([obj.rest] if obj.rest is not None else [])]
-    return [v.object for v in values if isinstance(v.object, Made) and v.object.path == "?.state_dict"]
 
 
 def _prefix_known(facts: ModuleFacts) -> bool:
