@@ -71,6 +71,7 @@ RULES = (
     "hard_coded_rendezvous",
     "process_group_not_destroyed",
     "rank0_long_work_vs_timeout",
+    "second_backward_not_averaged",
     "ddp_before_device_move",
     "late_conversion",
     "forward_bypasses_ddp",
