@@ -89,6 +89,7 @@ RULES = (
     "load_not_synced",
     "bare_state_into_wrapper",
     "unreduced_metric_decision",
+    "statistics_of_own_batch",
     "reduceop_avg_portability",
     "deprecated_distributed_api",
 )  # fmt: skip

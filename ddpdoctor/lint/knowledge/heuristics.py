@@ -433,6 +433,17 @@ STRIPS_PREFIX = _words(
 KNOWS_PREFIX = _words(
     "code that knows of the prefix, as text", "DD172: the loader strips the prefix", '"module.', "'module."
 )
+BRINGS_TOGETHER = _pattern(
+    "code brings together what the ranks have",
+    "DD182: reduced in the class",
+    r"all_?reduce|all_?gather|concat_all|gather_(from|across|tensor|all)|\breduce_\w+\(|\bdist(ributed)?\w*\."
+    r"|sync_?(stat|buf|centers?|queue|dist)",
+)
+ONLY_SHOWN = _pattern(
+    "a moving average that is only shown, or one of batch norm",
+    "DD182: averages that are shown, and batch norm",
+    r"loss|acc|time|meter|grad|speed|running_(mean|var)|moment|reward",
+)
 ADDS_PREFIX = _pattern(
     "the prefix of a wrapped model is put in front of keys",
     "DD177: keys that are given the prefix",
