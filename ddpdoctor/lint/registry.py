@@ -91,6 +91,7 @@ RULES = (
     "unreduced_metric_decision",
     "statistics_of_own_batch",
     "reduceop_avg_portability",
+    "loss_summed_over_ranks",
     "deprecated_distributed_api",
 )  # fmt: skip
 

@@ -444,6 +444,17 @@ ONLY_SHOWN = _pattern(
     "DD182: averages that are shown, and batch norm",
     r"loss|acc|time|meter|grad|speed|running_(mean|var)|moment|reward",
 )
+IS_LOSS = _pattern("a variable holds a loss", "DD184: a sum that is shown", r"loss")
+NUMBER_OF_RANKS = _pattern(
+    "an expression is the number of ranks",
+    "DD184: the loss itself, divided and gone backward",
+    r"world|n_?gpus?|num_?(gpus|replicas|processes|devices|ranks)",
+)
+SHOWS = _pattern(
+    "a function of this name shows numbers, or averages them to show them",
+    "DD184: a sum that is shown",
+    r"^(update|add_scalars?|info|print|log|log_metrics|write|debug|set_postfix|set_description)$",
+)
 ADDS_PREFIX = _pattern(
     "the prefix of a wrapped model is put in front of keys",
     "DD177: keys that are given the prefix",
