@@ -58,6 +58,13 @@ def evaluates_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
     return any(chain[: len(by)] == by for by in evaluating for chain in without)
 
 
+def computes_only(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether a network computes in the loop, without gradients, and nothing trains there."""
+    inside = [call for call in facts.methods("__call__", *_TRAINING) if _within(call.context, iteration)]
+    forward = any(call.method == "__call__" and call.context.no_grad for call in inside)
+    return forward and all(call.method == "__call__" for call in inside)
+
+
 def measures(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
     """Whether the loop goes back only to read the gradients, as of the importance of some layers: nothing in the epoch
     loop changes weights, so the order of what is measured does not matter."""

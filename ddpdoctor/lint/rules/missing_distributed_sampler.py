@@ -3,11 +3,11 @@
 ## What it does
 Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, with gradients that
 the program itself reduces over all ranks (`all_reduce(p.grad)`), or with Accelerate or Fabric, of a loader that nobody
-has given to `prepare` or `setup_dataloaders`.
+has given to `prepare` or `setup_dataloaders`. As a hint, it finds an evaluation that every rank makes of all the data.
 
 ## Why it harms
 Each rank iterates over the whole data set: an epoch costs as much as on one GPU, and the gradients average duplicates.
-Nothing fails.
+Nothing fails. An evaluation of all the data on every rank gives the right result, and costs as much as on one GPU.
 
 ## Example
 ```python
@@ -28,7 +28,7 @@ No automatic fix.
 
 ## When it is wrong
 When the data set itself is split by rank in code that lint cannot see. Iterable data sets, loaders passed to a
-framework, data sets that mention the rank, and evaluation are not reported.
+framework, and data sets that mention the rank are not reported.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
@@ -38,8 +38,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import averaged_gradients, loaders
+from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
@@ -69,17 +70,41 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         loader = loaders.loader_of(over)
         if over is None or loader is None or loader.opaque or over.tags & (Tag.PREPARED | Tag.MAYBE):
             continue
-        if iteration.context.no_grad:
+        if not _is_plain(loader) or _split(facts, loader.argument(0, "dataset")):
             continue
-        shuffle, sampler = loader.argument(2, "shuffle"), loader.argument(3, "sampler")
-        plain = sampler is None and loader.argument(4, "batch_sampler") is None
-        if not plain or shuffle is None or shuffle.constant is not True or _split(facts, loader.argument(0, "dataset")):
+        if loop_purpose.computes_only(facts, iteration):
+            yield _evaluation(facts, iteration, loader)
+            continue
+        shuffle = loader.argument(2, "shuffle")
+        if iteration.context.no_grad or shuffle is None or shuffle.constant is not True:
             continue
         ops = [op for op in facts.repeated(iteration) if _backward(op) or averaged_gradients.is_averaging(averaged, op)]
         if ops:
             message = f"every rank iterates over all of this data: {_MENDED.get(ops[0].op, _SAMPLER)}"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
+
+
+def _is_plain(loader: Made) -> bool:
+    return loader.argument(3, "sampler") is None and loader.argument(4, "batch_sampler") is None
+
+
+def _evaluation(facts: ModuleFacts, iteration: Iteration, loader: Made) -> Finding | None:
+    """All ranks do what one of them could do, or each a share of."""
+    guards = (guard.text for guard in iteration.context.guards)
+    alone = iteration.context.some_ranks_only or heuristics.NAMES_RANK.found_in_any(guards)
+    if alone or not facts.distributed:
+        return None
+    message = (
+        "every rank evaluates all of this data, and does the same work as the others: give the loader a "
+        "DistributedSampler and reduce the result, or leave it to one rank"
+    )
+    return facts.finding(
+        *(RULE, loader.site, message),
+        related=((iteration.loop.site, "the evaluation"),),
+        context=iteration.context,
+        severity=Severity.HINT,
+    )
 
 
 _SAMPLER = "give the loader a DistributedSampler"
