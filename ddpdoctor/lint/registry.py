@@ -54,6 +54,7 @@ RULES = (
     "polling_instead_of_barrier",
     "unknown_distributed_api",
     "group_or_collective_in_hot_path",
+    "rank_test_not_called",
     "identical_rng_all_ranks",
     "rank_dependent_split",
     "shard_order_not_synced",
