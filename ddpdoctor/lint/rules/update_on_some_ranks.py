@@ -2,12 +2,14 @@
 
 ## What it does
 Finds steps of an optimizer or of a learning-rate schedule, and clipped gradients, on some ranks only, where all ranks
-have gone through the backward pass of a model in DistributedDataParallel.
+have gone through the backward pass of a model in DistributedDataParallel; and a network that some ranks put into
+evaluation in a training loop in which nothing puts it back.
 
 ## Why it harms
 The wrapper averages gradients, and nothing else: that the parameters are equal follows from equal steps. A rank that
 steps alone, by another learning rate or with other gradients, has another model from then on. Each rank averages
-gradients of other parameters, and what is saved is that of one of them. Nothing hangs, and nothing is reported.
+gradients of other parameters, and what is saved is that of one of them. A rank that goes on in evaluation has no
+dropout, and keeps the averages of its batch norm. Nothing hangs, and nothing is reported.
 
 ## Example
 ```python
@@ -32,7 +34,8 @@ No automatic fix.
 
 ## When it is wrong
 Where the ranks outside the branch make the same step elsewhere in the function, which is not reported if they do it
-with the same object. What one rank alone trains is not reported: its backward pass is in the branch, too. Nor is a
+with the same object. A mode is reported, too, where what puts it back
+could not be followed. What one rank alone trains is not reported: its backward pass is in the branch, too. Nor is a
 schedule of a program that writes learning rates into the optimizer itself.
 
 ## References
@@ -48,7 +51,7 @@ from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import MODEL, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -71,6 +74,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if passes:
         yield from _stepping(facts, passes)
         yield from _clipping(facts, passes)
+    yield from _evaluating(facts)
+
+
+def _evaluating(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Networks of which some ranks have another mode than the others from then on."""
+    trained = {
+        loop.site for c in facts.methods("backward") if not c.context.some_ranks_only for loop in c.context.loops
+    }
+    back = {loop.site for c in facts.methods("train") for loop in c.context.loops}
+    for call in facts.methods("eval"):
+        turns = [loop.site for loop in call.context.loops if loop.site in trained]
+        if turns and turns[-1] not in back and call.context.some_ranks_only and _is_trained(call.receiver):
+            said = "put the network into evaluation, and nothing puts it back into training"
+            yield _found(facts, call, said, Severity.WARNING)
+
+
+def _is_trained(network: Value | None) -> bool:
+    """Whether it is a wrapped network, or the one inside."""
+    made = _made(network)
+    tags = network.tags if network is not None else 0
+    return bool(tags & (MODEL | Tag.PREPARED)) or (made is not None and made.path.endswith(".unwrap_model"))
 
 
 def _stepping(facts: ModuleFacts, passes: list[CallEvent]) -> Iterator[Finding | None]:
@@ -96,10 +120,12 @@ def _clipping(facts: ModuleFacts, passes: list[CallEvent]) -> Iterator[Finding |
             yield _found(facts, call, "clip the gradients: their steps, and then their parameters, are others")
 
 
-def _found(facts: ModuleFacts, call: CallEvent, what: str) -> Finding | None:
+def _found(facts: ModuleFacts, call: CallEvent, what: str, severity: Severity | None = None) -> Finding | None:
     guards = [guard for guard in call.context.guards if len(guard.truth) > 1]
     related = ((guards[-1].site, f"the branch: {guards[-1].text}"),) if guards else ()
-    return facts.finding(RULE, call.site, f"only some ranks {what}", related=related, context=call.context)
+    return facts.finding(
+        *(RULE, call.site, f"only some ranks {what}"), related=related, context=call.context, severity=severity
+    )
 
 
 def _stepped(call: CallEvent) -> Made | None:
