@@ -66,6 +66,7 @@ KNOWN = {
         "DD128: counted micro-batches in each step, and counted steps in each epoch",
         "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
+        "DD129: in an expression",
         "DD131: a seed from the configuration that a function is given",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
@@ -79,6 +80,10 @@ KNOWN = {
         "DD173: what was never on a GPU",
         "DD174: the first node only",
         "DD175: a global that may be something else",
+        "DD182: a queue of features",
+        "DD182: averages that are shown, and batch norm",
+        "DD184: a sum that is shown",
+        "DD184: the loss itself, divided and gone backward",
         "DD191: both names, by version",
     },
     "turned": {
