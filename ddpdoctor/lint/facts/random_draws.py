@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import networks
+from ddpdoctor.lint.facts import draws_by_sample, networks
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -33,6 +33,8 @@ class Draw(NamedTuple):
 
     site: SourceSite
     path: str
+    #: whether how many are drawn depends on the sample, there or where the same generator is drawn from beside it
+    by_sample: bool = False
 
 
 def in_loader(machine: Machine, loader: CallEvent, drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
@@ -166,22 +168,30 @@ def _is_drawn(value: Value) -> bool:
 def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
     """The first draw in the functions, or in the project's functions that they call."""
     infos, seen = list(infos), list[FunctionInfo]()
+    first: Draw | None = None
     while infos and len(seen) < _MOST:
         info = infos.pop(0)
         if info in seen:
             continue
         seen.append(info)
         nodes = walk(info.node)
-        if any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
+        if first is None and any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
             return None
         for node in nodes:
             if isinstance(node, ast.Call):
                 path = aliases.canonical(info.module.imported(node.func))
                 if path in drawing and not any(k.arg == "generator" for k in node.keywords):
-                    return Draw(site_of(info.module, node), path)
+                    first = first or Draw(site_of(info.module, node), path)
+                    if _alike(first.path, path) and draws_by_sample.asks(info.node, path, node):
+                        return first._replace(by_sample=True)
                 inner = _own(machine, info, node.func)
                 infos.extend([inner] if inner is not None else [])
-    return None
+    return first
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two functions draw from the same generator."""
+    return randomness.FUNCTIONS[one].generators == randomness.FUNCTIONS[other].generators
 
 
 def _data(value: Value | None) -> list[ClassInfo]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import averaged_gradients, launch, loaders, paths, random_draws
+from ddpdoctor.lint.facts import averaged_gradients, draws_by_sample, launch, loaders, paths, random_draws
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
@@ -376,18 +376,17 @@ class EqualDraw(NamedTuple):
     generators: tuple[Generator, ...]
     #: whether the workers of a loader draw them, for each sample
     by_worker: bool = True
-
-    @property
-    def beside_crops(self) -> bool:
-        """Whether a worker takes them from the generator that random crops take theirs from."""
-        return self.by_worker and Generator.TORCH in self.generators
+    #: whether the sample decides how many are drawn
+    by_sample: bool = False
 
 
 def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterator[EqualDraw]:
     """Random augmentation or noise from these generators: in a dataset's `__getitem__`, or in a training loop. Workers
     of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in _global_draws(facts):
-        drawn = EqualDraw(call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call))
+        drawn = EqualDraw(
+            call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call), _is_by_sample(call)
+        )
         ours = not generators.isdisjoint(drawn.generators)
         if ours and (drawn.by_worker or (_is_of_many(call) and _in_training(facts, call))):
             yield drawn
@@ -395,6 +394,20 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
         return
     others = (*_elsewhere(facts), *_in_networks(facts), *_transform(facts), *_in_made(facts))
     yield from (draw for draw in others if draw.by_worker or not generators.isdisjoint(draw.generators))
+
+
+def _is_by_sample(call: CallEvent) -> bool:
+    function = call.context.function
+    return function is not None and draws_by_sample.asks(function.node, call.path, call.node)
+
+
+def lasting(facts: ModuleFacts, draws: list[EqualDraw]) -> list[EqualDraw]:
+    """Those that stay alike on ranks that begin alike: not what workers draw from a generator of which the samples
+    decide how much is drawn."""
+    parted = {generator for draw in draws if draw.by_worker and draw.by_sample for generator in draw.generators}
+    if _parted_by_crops(facts):
+        parted.add(Generator.TORCH)
+    return [draw for draw in draws if not draw.by_worker or parted.isdisjoint(draw.generators)]
 
 
 def undone_by(call: CallEvent, seedings: Iterable[CallEvent]) -> CallEvent | None:
@@ -445,7 +458,7 @@ def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
     return next(filter(None, found), [])
 
 
-def parted_by_crops(facts: ModuleFacts) -> bool:
+def _parted_by_crops(facts: ModuleFacts) -> bool:
     """Whether the ranks' workers soon draw differently, though they begin alike: a crop of random size is drawn until
     it fits the picture, and the pictures' sizes differ, as far as anybody knows."""
     crops = facts.named(*randomness.DRAWN_UNTIL_FITTING)
@@ -514,7 +527,7 @@ def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
 
 
 def _of(draw: Draw, *, by_worker: bool) -> EqualDraw:
-    return EqualDraw(draw.site, randomness.FUNCTIONS[draw.path].generators, by_worker)
+    return EqualDraw(draw.site, randomness.FUNCTIONS[draw.path].generators, by_worker, draw.by_sample)
 
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
@@ -589,8 +602,13 @@ def _transform(facts: ModuleFacts) -> list[EqualDraw]:
     kinds = (*randomness.TRANSFORMS, *(randomness.SEEDED_TRANSFORMS if seeds_its_own else ()))
     masking = [call for call in facts.named(*randomness.MASKING) if (mlm := call.argument(1, "mlm")) is None or (
         mlm.constant is True)]  # fmt: skip
-    calls = (*masking, *(call for call in facts.calls if call.path.startswith(kinds)))
-    return [EqualDraw(call.site, (Generator.TORCH,)) for call in calls if not _thrown_away(facts, call.node)]
+    # as many as a batch of texts has words
+    calls = [(call, True) for call in masking] + [(call, False) for call in facts.calls if call.path.startswith(kinds)]
+    return [
+        EqualDraw(call.site, (Generator.TORCH,), by_sample=by_sample)
+        for call, by_sample in calls
+        if not _thrown_away(facts, call.node)
+    ]
 
 
 def _thrown_away(facts: ModuleFacts, node: ast.AST) -> bool:

@@ -126,6 +126,12 @@ SEEDED_TRANSFORMS = ("monai.transforms.Rand",)
 SEEDING_LOADERS = ("monai.data.DataLoader", "monai.data.ThreadDataLoader")
 #: those that draw again until what they drew fits the picture: how much they draw depends on the picture's size
 DRAWN_UNTIL_FITTING = ("torchvision.transforms.RandomResizedCrop", "torchvision.transforms.v2.RandomResizedCrop")
+#: those that draw again what is beyond the range that they are given (CPython's `Random._randbelow`, numpy's masked
+#: rejection of its legacy generator)
+DRAWN_UNTIL_IN_RANGE = frozenset({
+    *(f"random.{name}" for name in ("randint", "randrange", "choice", "sample", "shuffle")),
+    *(f"numpy.random.{name}" for name in ("randint", "choice", "permutation", "shuffle")),
+})  # fmt: skip
 #: methods by which a generator object of numpy or Python draws
 DRAW_METHODS = frozenset({*_PYTHON_DRAWS.split(), *_NUMPY_DRAWS.split(), "permutation"})
 

@@ -2,7 +2,7 @@
 
 ## What it does
 Finds `new_group` and similar calls in a `forward`, a step function or a training loop, and as hints those in every
-epoch, which are few; and a barrier in every iteration of a training loop, which costs time but breaks nothing, also one
+epoch, which are few, and a barrier in every iteration of a training loop, which costs time but breaks nothing, also one
 of a framework, such as Accelerate's `wait_for_everyone()`.
 
 ## Why it harms
@@ -93,7 +93,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((loop.site, "the training loop"),)
             met = _met_in(facts, loop) or "the gradient reduction"
             message = f"a barrier in every step: {met} already synchronises the ranks"
-            yield facts.finding(RULE, facts.place(call), message, related=related)
+            yield facts.finding(RULE, facts.place(call), message, related=related, severity=Severity.HINT)
 
 
 def _of_frameworks(facts: ModuleFacts) -> Iterator[CallEvent]:

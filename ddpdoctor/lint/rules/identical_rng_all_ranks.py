@@ -40,9 +40,10 @@ augmentation or noise are not reported; nor is a single number that is drawn in 
 all ranks do in this step, as a rule. A seed that the user may leave out is a hint, unless it is a number by default,
 or the scripts or settings of the repository give one. Nothing is said of a program that learns nothing.
 
-It is a hint where the workers' crops part by themselves: `RandomResizedCrop` draws again until a crop fits the picture,
-so of pictures of several sizes one rank soon draws more than another. It is also a hint where the program trains for
-one epoch, or a few batches of each, by its own words: every sample is distorted once anyway, or nothing is learnt.
+It is a hint where the workers part by themselves, because the samples decide how much is drawn: `RandomResizedCrop`
+draws again until a crop fits the picture, `random.randint(0, len(clip))` until the number is in its range, and words
+are masked one by one; so one rank soon draws more than another. It is also a hint where the program trains for one
+epoch, or a few batches of each, by its own words: every sample is distorted once anyway, or nothing is learnt.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
@@ -88,12 +89,11 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     draws = _equal_draws(facts, given)
     if not draws:
         return
-    crops = seeds.parted_by_crops(facts)
-    lasting = [draw for draw in draws if not (crops and draw.beside_crops)]
+    lasting = seeds.lasting(facts, draws)
     draw = (lasting or draws)[0]
     because = seeds.seeding(given, draw) or given
     place = min(facts.place(call) for call in because)
-    condition = _UNTIL_CROPS if not lasting else _condition(facts, because)
+    condition = _UNTIL_SAMPLES if not lasting else _condition(facts, because)
     # whoever passes the settings may have added the rank, and whoever starts the program may ask for a seed
     asked = condition == _IF_ASKED
     unsure = not _all_constant(facts, because) and condition in ("", _IF_ASKED)
@@ -116,7 +116,7 @@ _ALIKE = (
     "seed again with `+ rank` after creating the model"
 )
 _IF_ASKED = "where a seed is asked for, to which nobody adds the rank, "
-_UNTIL_CROPS = "until crops of random size that had to be drawn again make a difference: "
+_UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference: "
 
 
 def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[seeds.EqualDraw]:

@@ -30,9 +30,9 @@ No automatic fix.
 
 ## When it is wrong
 When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all ranks when it wraps a
-model, and is not reported; nor are broadcasts of parameters and `load_state_dict`. An average that nothing in the file
-evaluates is a hint: what rank 0 saves is its own. One that takes nearly all of the weights in its first steps, or is
-given those of the wrapped model, is not reported.
+model, and is not reported; nor are broadcasts of parameters and `load_state_dict`. An average is a hint: what it began
+with decays, and what rank 0 saves is its own. One that takes nearly all of the weights in its first steps, or is given
+those of the wrapped model, is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -86,8 +86,8 @@ def _averages(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
         judged = () if copy.judged is None else ((copy.judged, "the ranks evaluate different averages here"),)
         related = ((copy.seed.site, "seeded by rank"), (copy.wrapped.site, "the weights are made equal here"), *judged)
-        severity = None if judged else Severity.HINT
-        yield facts.finding(RULE, copy.place, message, related=related, severity=severity)
+        # what the average began with decays
+        yield facts.finding(RULE, copy.place, message, related=related, severity=Severity.HINT)
 
 
 def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -87,7 +87,7 @@ def _evaluating(facts: ModuleFacts) -> Iterator[Finding | None]:
         turns = [loop.site for loop in call.context.loops if loop.site in trained]
         if turns and turns[-1] not in back and call.context.some_ranks_only and _is_trained(call.receiver):
             said = "put the network into evaluation, and nothing puts it back into training"
-            yield _found(facts, call, said, Severity.WARNING)
+            yield _found(facts, call, said, Severity.HINT)
 
 
 def _is_trained(network: Value | None) -> bool:

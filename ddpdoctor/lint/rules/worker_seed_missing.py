@@ -86,7 +86,8 @@ def _found(facts: ModuleFacts, loader: CallEvent, draw: Draw) -> Finding | None:
         related=((draw.site, "drawn here"),),
         context=loader.context,
         severity=Severity.HINT,
-        unconfirmed=None if older else Unconfirmed(loader.site),
+        # workers part by themselves where the samples decide how much is drawn
+        unconfirmed=None if older or draw.by_sample else Unconfirmed(loader.site),
     )
 
 
