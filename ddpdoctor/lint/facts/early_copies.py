@@ -16,7 +16,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk
-from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.sites import SourceSite
 
 _SEEDERS = randomness.paths(Use.SEEDS, of=Generator.TORCH)
 
@@ -29,8 +29,6 @@ class EarlyCopy(NamedTuple):
     #: the seed by rank, and where the network is wrapped
     seed: CallEvent
     wrapped: CallEvent
-    #: where it is evaluated, None if nowhere
-    judged: SourceSite | None
 
 
 def found(facts: ModuleFacts) -> Iterator[EarlyCopy]:
@@ -45,7 +43,7 @@ def found(facts: ModuleFacts) -> Iterator[EarlyCopy]:
         place = _place(facts, copy)
         name = _kept_as(facts, place)
         if seed is not None and _is_average(copy, name) and not _begins_again(facts, copy, name):
-            yield EarlyCopy(place, seed, wrapped, _judged(facts, name))
+            yield EarlyCopy(place, seed, wrapped)
 
 
 def _place(facts: ModuleFacts, copy: CallEvent) -> SourceSite:
@@ -128,11 +126,3 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return last_name(node)
-
-
-def _judged(facts: ModuleFacts, name: str) -> SourceSite | None:
-    """Where a function evaluates the copy."""
-    for call in facts.module.of(ast.Call) if name else ():
-        if heuristics.JUDGES.found_in(last_name(call.func)) and any(_root(given) == name for given in call.args):
-            return site_of(facts.module, call)
-    return None

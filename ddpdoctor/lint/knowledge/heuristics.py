@@ -339,11 +339,6 @@ FORGETS_SOON = _pattern(
     "DD135: averages that begin again after DDP",
     r"^(?:exp|min|num_updates|n_averaged)$|warm_?up",
 )
-JUDGES = _pattern(
-    "a function measures how good a network is",
-    "DD135: an average of the weights that begins before DDP",
-    r"eval|valid|test",
-)
 OWN_WORKER_SEED = _pattern(
     "a worker is seeded with more than what torch seeded it with",
     "DD131: workers that are seeded from the equal seed and the rank",

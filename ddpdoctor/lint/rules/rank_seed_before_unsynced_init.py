@@ -84,8 +84,7 @@ def _averages(facts: ModuleFacts) -> Iterator[Finding | None]:
             "each rank's average begins with weights of its own, which DDP makes equal only after this: wrap the model "
             "first, or seed by rank after making it"
         )
-        judged = () if copy.judged is None else ((copy.judged, "the ranks evaluate different averages here"),)
-        related = ((copy.seed.site, "seeded by rank"), (copy.wrapped.site, "the weights are made equal here"), *judged)
+        related = ((copy.seed.site, "seeded by rank"), (copy.wrapped.site, "the weights are made equal here"))
         # what the average began with decays
         yield facts.finding(RULE, copy.place, message, related=related, severity=Severity.HINT)
 
