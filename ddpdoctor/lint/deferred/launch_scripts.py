@@ -21,15 +21,16 @@ LAUNCHED = re.compile(
 )
 #: what tells a program by hand that it is one of several ranks
 _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
-#: the interpreter alone, in a command without a launcher, and in one that is told its rank
+#: the interpreter, or a program that is run as a file, which is a command of its own
+_RUN = rb"(?:[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)|[\s$>]*(?:\w+=\S+\s+)*(?=\./[\w./-]+\.py(?:\s|$)))"
+#: such a command without a launcher, and one that is told its rank
 _PYTHON = re.compile(
-    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))"
-    rb"[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)"
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))" + _RUN
 )
-_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)")
+_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))" + _RUN)
 #: what every command has that starts a program in one of these ways
 _MAY_START = re.compile(
-    rb"python|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun|(?:lightning|fabric)\s+run"
+    rb"python|\./[\w./-]+\.py|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun|(?:lightning|fabric)\s+run"
 )
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
 _DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
@@ -151,6 +152,14 @@ def started_by_deepspeed(text: bytes) -> Iterator[tuple[int, str]]:
 def started_alone(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command of a script or text that starts a program without a launcher."""
     yield from _started(text, _PYTHON)
+
+
+def alone_with_options(text: bytes) -> Iterator[tuple[int, str, bytes]]:
+    """(line, program, command) of each command that starts a program without a launcher and gives it options."""
+    for number, line in _starting(text):
+        program = _program(line, _PYTHON) if b" -" in line else ""
+        if program:
+            yield number, program, line
 
 
 def started_as_one(text: bytes) -> Iterator[tuple[int, str]]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import launch_scripts
+from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
 
@@ -40,6 +41,8 @@ class Launches:
     root: str
     #: of scripts that are not files of their own, where each line is
     places: Mapping[str, Sequence[Place]]
+    #: how its programs are told to start several processes
+    numbers: ProcessNumbers
 
     @cached_property
     def by_old_launcher(self) -> dict[str, Place]:
@@ -54,13 +57,24 @@ class Launches:
 
     @cached_property
     def launched(self) -> dict[str, Place]:
-        """(script or text, line) that starts it with any launcher."""
-        return self._started(self.scripts, launch_scripts.started_by_launcher)
+        """(script or text, line) that starts it with any launcher, or tells it to start several processes."""
+        return {**self._by_number, **self._started(self.scripts, launch_scripts.started_by_launcher)}
 
     @cached_property
     def shown(self) -> dict[str, Place]:
-        """(script or text, line) that starts it with any launcher, or says in a comment how that is done."""
-        return self._started(self.scripts, launch_scripts.shown_by_launcher)
+        """The same, also where a comment says how that is done."""
+        return {**self._by_number, **self._started(self.scripts, launch_scripts.shown_by_launcher)}
+
+    @cached_property
+    def _by_number(self) -> dict[str, Place]:
+        """(script or text, line) that tells it how many processes to start, which are several."""
+        started = dict[str, Place]()
+        for script, raw in self.scripts.items():
+            for line, name, command in launch_scripts.alone_with_options(raw):
+                program = self._seen_from(script, name)
+                if program not in started and self.numbers.tell_several(program, command):
+                    started[program] = self._place(script, line)
+        return started
 
     @cached_property
     def by_deepspeed(self) -> dict[str, Place]:

@@ -14,6 +14,7 @@ from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
 from ddpdoctor.lint.files import is_file, read_file
@@ -130,7 +131,8 @@ class Repository:
         held.update((path, script) for path, raw in programs if (script := program_commands.script_of(path, raw)))
         described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
         scripts = {**self._read(SCRIPTS), **described, **{path: script.text for path, script in held.items()}}
-        return Launches(scripts, self._root, {path: script.places for path, script in held.items()})
+        places = {path: script.places for path, script in held.items()}
+        return Launches(scripts, self._root, places, ProcessNumbers(self.texts or {}))
 
     @cached_property
     def configurations(self) -> Configurations:

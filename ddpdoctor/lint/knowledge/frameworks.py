@@ -181,6 +181,12 @@ SPAWNING = {
     "torch_xla.launch": (0, 1),
     "ignite.distributed.spawn": (1, 2),
 }
+#: start a function in as many processes as they are told: position and name of that number
+NUMBERED = {
+    "torch.multiprocessing.spawn": (2, "nprocs"),
+    "torch.multiprocessing.start_processes": (2, "nprocs"),
+    "detectron2.engine.launch": (1, "num_gpus_per_machine"),
+}
 #: classes of a process, of which a program starts one for each rank
 PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 #: call a function with options from the command line as its arguments

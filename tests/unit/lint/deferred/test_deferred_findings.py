@@ -1254,6 +1254,58 @@ def test_a_proof_about_a_program_of_one_process(files: dict[str, str], severity:
     assert (finding.severity.value, bool(finding.condition)) == (severity, severity == "warning")
 
 
+RUNS = """\
+import argparse
+
+import leave
+from start import launch
+
+args = parse()
+launch(leave.main, args.num_gpus, 1)
+"""
+STARTS = """\
+import torch.multiprocessing as mp
+
+
+def launch(work, gpus_of_each, machines=1):
+    total = gpus_of_each * machines
+    mp.spawn(work, (), NUMBER)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "number", "severity"),
+    [
+        ("./run.py", "total", "warning"),
+        ("./run.py --num-gpus 1", "total", "warning"),
+        ("./run.py --num-gpus 4", "total", "error"),
+        ("python3 run.py --num_gpus=4 --lr 1", "nprocs=gpus_of_each", "error"),
+        # not how many there are: of something else, of which GPUs, of one of them
+        ("./run.py --num-workers 4", "total", "warning"),
+        ("./run.py --num-gpus 4", "len(gpus_of_each)", "warning"),
+        ("./run.py --num-gpus 4", "8", "warning"),
+        ("./run.py --num-gpus 2,3", "total", "warning"),
+        ("See ./run.py --num-gpus 4", "total", "warning"),
+    ],
+)
+def test_a_program_that_is_told_how_many_processes_to_start(
+    command: str, number: str, severity: str, repository: Repository
+) -> None:
+    start = STARTS.replace("NUMBER", number)
+    repository({"leave.py": LEAVES, "run.py": RUNS, "start.py": start, "README.md": f"python run.py\n\n{command}\n"})
+    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    assert finding.severity.value == severity
+
+
+def test_the_number_of_processes_for_a_library_that_starts_them(repository: Repository) -> None:
+    program = RUNS.replace("start", "detectron2.engine").replace(
+        "args.num_gpus, 1", "num_gpus_per_machine=args.num_gpus"
+    )
+    repository({"leave.py": LEAVES, "run.py": program, "README.md": "python run.py\n\npython run.py --num-gpus 4\n"})
+    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    assert finding.severity.value == "error"
+
+
 COUNTS = """\
 import torch.distributed as dist
 

@@ -38,6 +38,7 @@ def test_what_the_old_launcher_starts(script: str, started: list[tuple[int, str]
         ("python -m pytest test_demo.py", [(1, "pytest")]),
         ("python -m torch.distributed.run demo.py", []),
         ("python3 -u -m tools.demo --gpu 0, or python -m torch.utils.collect_env.", [(1, "tools.demo")]),
+        ("$ GPU=0 ./tools/demo.py --gpu 0\n./tools/demo.py/x\nsee ./demo.py", [(1, "./tools/demo.py")]),
         ("python train.py --rank 1 --world-size 2\nRANK=0 python train.py", []),
         ("python " + "$(" * 200_000, []),
     ],
