@@ -623,6 +623,7 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD165": _switched_off,
     "DD171": _attended,
     "DD173": _loaded,
+    "DD174": _nodes,
     "DD175": _unsharded,
     UNREADABLE: _unread,
 }

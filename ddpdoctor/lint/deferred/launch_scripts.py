@@ -41,10 +41,13 @@ _ONE_PROCESS = re.compile(
     rb"|\b(?:lightning|fabric)\s+run\b[^\n]*--devices[= ]+[\"']?1(?![\d,])"
 )
 _SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
-#: what starts a program on several nodes, or is told to
+#: what starts a program on several nodes, or is told to: a launcher, Slurm, PBS, a setting of the program
 _ON_NODES = re.compile(
     rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
-    rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d",
+    rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d"
+    rb"|^#PBS\s+(?:-l\s*)?(?:select|nodes)=(?!1(?!\d))\d(?![^\n]*\bngpus=[01](?!\d))"
+    rb"|(?<![\w-])(?:[\w.]+\.)?(?:nnodes|num_(?:nodes|machines))=(?!1(?!\d))\d"
+    rb"|^\s*\"nodes\"\s*:\s*(?!1(?!\d))\d",
     re.MULTILINE,
 )
 #: Slurm shows each process one GPU, which is GPU 0 to it

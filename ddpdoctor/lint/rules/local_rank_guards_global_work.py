@@ -4,7 +4,7 @@
 Finds checkpoints, files that are added to, and experiment trackers under `local_rank == 0` (or
 `is_local_main_process`), one finding for a file. The local rank may be that of the `TrainingArguments` of transformers,
 or of a class of the project that extends them. It is a warning where the file is told of nodes (`--nnodes`,
-`node_rank`, Slurm's variables), otherwise a hint.
+`node_rank`, Slurm's variables) or a script or text of the repository starts it on several, otherwise a hint.
 
 ## Why it harms
 Every node has a local rank 0. On two nodes, two processes write the same file on the shared file system, and the
@@ -38,12 +38,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch, paths, written_files
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
     "DD174", "local-rank-guards-global-work", Severity.WARNING, advice="guard it by the global rank: rank == 0"
@@ -59,13 +59,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     first, guard, does = min(guarded, key=lambda item: item[0].index)
     several = launch.told_of_nodes(facts)
-    condition = "" if several else "where there are several nodes that share their files, "
     more = f" (and {len(guarded) - 1} more in this file)" if len(guarded) > 1 else ""
-    message = f"{condition}one rank on every node {does}: test the global rank, not the local rank{more}"
+    message = Conditional(
+        "" if several else "where there are several nodes that share their files, ",
+        f"one rank on every node {does}: test the global rank, not the local rank{more}",
+    )
     others = tuple((call.site, "the same here") for call, _, _ in guarded if call is not first)
     related = ((guard.site, "the condition"), *others[:_SHOWN])
     severity = Severity.WARNING if several else Severity.HINT
-    yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+    open_ = Unconfirmed(first.site, RelatedRole.UNCONFIRMED) if not several else None
+    yield facts.finding(
+        RULE, first.site, message, related=related, context=first.context, severity=severity, unconfirmed=open_
+    )
 
 
 #: further places that the finding of a file names

@@ -1025,6 +1025,14 @@ READ = TO_NODES.format(rank='int(os.environ["LOCAL_RANK"])')
         ({"run.sh": "torchrun --nnodes=$N train.py"}, "warning"),
         ({"job.sbatch": "#SBATCH --nodes=4\nsrun python train.py"}, "warning"),
         ({"job.sbatch": "#SBATCH --nodes=1\nsrun python train.py"}, "hint"),
+        ({"job.sh": "#PBS -l select=2:ncpus=64:ngpus=4\nmpiexec -n 8 python train.py"}, "warning"),
+        ({"job.sh": "#PBS -l select=1:ncpus=64:ngpus=4\nmpiexec -n 4 python train.py"}, "hint"),
+        # parts of one GPU may be on one machine
+        ({"job.sh": "#PBS -l select=4:ncpus=8:ngpus=1\nmpiexec -n 4 python train.py"}, "hint"),
+        ({"job.sh": "torchrun train.py trainer.num_nodes=2 lr=1"}, "warning"),
+        ({"job.sh": "torchrun train.py trainer.num_nodes=1 lr=1"}, "hint"),
+        ({"README.md": '    "nodes": 4,\n\n`torchrun train.py --settings four.json`'}, "warning"),
+        ({"README.md": '    "nodes": 1,\n\n`torchrun train.py --settings one.json`'}, "hint"),
         # of another program; where none starts this one, it is the repository's custom
         ({"run.sh": "torchrun train.py", "other.sh": "torchrun --nnodes 2 other.py"}, "hint"),
         ({"other.sh": "torchrun --nnodes 2 other.py"}, "warning"),
@@ -1037,6 +1045,32 @@ def test_a_local_rank_for_the_global_one_matters_where_there_are_several_nodes(
     (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("if this is ever started on two nodes, ") == (severity == "hint")
+
+
+SAVES_ON_NODES = """\
+import os
+import torch
+import torch.distributed as dist
+
+
+def main(model):
+    dist.init_process_group("nccl")
+    if int(os.environ["LOCAL_RANK"]) == 0:
+        torch.save(model.state_dict(), "last.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [("torchrun train.py", "hint"), ("torchrun --nnodes 2 train.py", "warning"), ("#SBATCH -N 4", "warning")],
+)
+def test_one_rank_of_each_node_matters_where_there_are_several(
+    command: str, severity: str, repository: Repository
+) -> None:
+    repository({"train.py": SAVES_ON_NODES, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD174"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where there are several nodes") == (severity == "hint")
 
 
 @pytest.mark.parametrize(
