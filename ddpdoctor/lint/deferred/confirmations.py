@@ -336,6 +336,19 @@ def _older_torch(repository: Repository, finding: Finding) -> Confirmation | Non
     return _FOR_TORCH_1 if repository.launches.are_for_torch_1(_path(finding)) else None
 
 
+#: the first torch in which `destroy_process_group` waits for what NCCL still does
+_WAITS_AT_END = (2, 6)
+
+
+def _ends_without_waiting(repository: Repository, _: Finding) -> Confirmation | None:
+    """Whether every text that asks for a certain torch asks for one that gives up a group at once."""
+    newest = repository.launches.newest_torch
+    if newest is None or newest >= _WAITS_AT_END:
+        return None
+    said = f"the newest torch that a text of the repository asks for is {newest[0]}.{newest[1]}"
+    return Confirmation(said, Severity.HINT, condition="where torch is 2.6 or newer, ")
+
+
 def _unread(repository: Repository, finding: Finding) -> Confirmation | None:
     """Of a file that does not parse, whether nothing in the repository imports, starts or names it, or a newer Python
     is asked for."""
@@ -611,6 +624,7 @@ def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
+    "DD116": _ends_without_waiting,
     "DD120": _by_tcp,
     "DD123": _one_process,
     "DD124": _attended,

@@ -79,22 +79,28 @@ _PROGRAM = re.compile(
 _MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: an image of torch: its authors' by the version, NVIDIA's by year and month, with torch 1 to the end of 2022
 _IMAGE = rb"\bpytorch/pytorch:v?|(?:nvidia|nvcr\.io[\w/-]*)/pytorch:"
-#: a version of torch before 2 that is not only the oldest one that will do
+#: behind a version that is only the oldest one that will do
+_OR_NEWER = (
+    rb"(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)|"
+    + "(?:及|或)?(?:以上|更高)".encode()
+    + rb"))"
+)
+#: a version of torch before 2 that is asked for or was used
 _TORCH_1 = re.compile(
     rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
-    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+"
-    rb"(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
-    rb"|\btorch\s*<\s*2",
+    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+" + _OR_NEWER + rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
 #: an exact version before 1.9, and one that is newer
 _VERSION = rb"\b(?:py)?torch(?:\s*(?:==?|<=|~=)\s*|\s+\(?v?)"
 _BEFORE_1_9 = re.compile(
-    _VERSION + rb"1\.[0-8](?!\d)(?![\d.]*\s*(?:\+(?!cu|cpu|rocm)|(?:or|and) (?:above|later|newer|higher|up)))"
-    rb"|\bpytorch/pytorch:v?1\.[0-8](?!\d)",
-    re.IGNORECASE,
+    _VERSION + rb"1\.[0-8](?!\d)" + _OR_NEWER + rb"|\bpytorch/pytorch:v?1\.[0-8](?!\d)", re.IGNORECASE
 )
 _SINCE_1_9 = re.compile(_VERSION + rb"(?:1\.(?:9|\d\d)|[2-9]\.\d)", re.IGNORECASE)
+#: any such version, and a newest one that will do
+_PINNED = re.compile(
+    rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
+)
 #: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
 #: `mmcv-full` was built for it; and timm 0.3 imports `torch._six`
 _BESIDE_TORCH_1 = re.compile(
@@ -319,6 +325,11 @@ def is_for_torch_1(text: bytes) -> bool:
     with such a torch."""
     beside = _BESIDE_TORCH_1.search(text) is not None and _TORCH_2.search(text) is None
     return beside or _TORCH_1.search(text) is not None
+
+
+def pinned_torches(text: bytes) -> Iterator[tuple[int, int]]:
+    """The versions of torch that a text asks for, other than as the oldest that will do."""
+    yield from ((int(major), int(minor)) for major, minor in _PINNED.findall(text))
 
 
 def pythons(text: bytes) -> Iterator[tuple[int, int]]:

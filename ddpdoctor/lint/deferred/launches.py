@@ -210,6 +210,12 @@ class Launches:
         return bool(self._for_torch_1)
 
     @cached_property
+    def newest_torch(self) -> tuple[int, int] | None:
+        """The newest torch that a text of the repository asks for, other than as the oldest that will do; None if none
+        does."""
+        return max((one for text in self.scripts.values() for one in launch_scripts.pinned_torches(text)), default=None)
+
+    @cached_property
     def python(self) -> tuple[int, int] | None:
         """The oldest Python that a text of the repository asks for, None if none does."""
         return max((asked for text in self.scripts.values() for asked in launch_scripts.pythons(text)), default=None)

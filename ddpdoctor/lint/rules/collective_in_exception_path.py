@@ -39,7 +39,8 @@ that raise again, leave the loop, tell a caller that leaves it, or call somethin
 exception. Neither are blocks that, as far as they can be followed, only make tensors and run
 collectives, or catch what fails where it fails: equal sizes fit on all devices or on none. A group that gives up after
 two minutes by its own `timeout` makes a `finally` a hint, and so does a file of tests: a test that fails has done its
-work.
+work. A group waits at its end since torch 2.6: where all that the texts of the repository ask for are older ones, its
+destruction is a hint.
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342
@@ -52,12 +53,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.truths import rank_decided
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
@@ -153,7 +154,8 @@ def _destroys(facts: ModuleFacts, node: ast.Try, outcome: set[str], severity: Se
                 "after an exception on one rank, destroy_process_group waits here for NCCL operations that the other "
                 "ranks never join: call it after the block instead"
             )
-            yield facts.finding(RULE, here, message, severity=severity)
+            open_ = Unconfirmed(here, RelatedRole.UNSTARTED)  # the texts of the repository may ask for an older torch
+            yield facts.finding(RULE, here, message, severity=severity, unconfirmed=open_)
 
 
 def _releases(node: ast.Try) -> bool:

@@ -762,6 +762,41 @@ def test_what_gathers_nothing_below_the_third_stage(
     assert finding.severity.value == severity
 
 
+ENDS = """\
+import torch.distributed as dist
+
+
+def main(read):
+    dist.init_process_group("nccl")
+    try:
+        dist.all_reduce(read())
+        print(read())
+        dist.barrier()
+    finally:
+        dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "severity"),
+    [
+        ("", "warning"),
+        ("torch==2.3.1", "hint"),
+        ("pytorch/pytorch:2.5.1-cuda12.4", "hint"),
+        ("PyTorch 2.1 or newer", "warning"),
+        ("PyTorch 2.1 以上", "warning"),
+        ("torch>=2.1", "warning"),
+        ("torch==2.6.0", "warning"),
+        ("torch==2.3.1\n# or torch==2.7", "warning"),
+    ],
+)
+def test_a_group_waits_at_its_end_in_new_torch(asked: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": ENDS, "requirements.txt": asked})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD116"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("where torch is 2.6 or newer, ") == (severity == "hint")
+
+
 @pytest.mark.parametrize(
     ("texts", "asked"),
     [
