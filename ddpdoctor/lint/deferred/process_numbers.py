@@ -13,6 +13,7 @@ from functools import cached_property
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.options import by_dest
 
 #: a command gives an option a number of several
 _SEVERAL = re.compile(rb"(?<!\S)--?([A-Za-z][\w-]*)[= ]+[\"']?(?:[2-9]|[1-9]\d+)(?![\w.,:-])")
@@ -36,10 +37,13 @@ class ProcessNumbers:
         return bool(given) and not given.isdisjoint(self._of(program))
 
     def _of(self, program: str) -> frozenset[str]:
-        """What a program makes such numbers of: its variables, and its settings by their names."""
+        """What a program makes such numbers of: its variables, and its settings by their names and flags."""
         if program not in self._known:
             tree = source.tree_of(self._texts.get(program, b""))
-            self._known[program] = frozenset(_counting(tree, self._starting) if tree is not None else ())
+            names = frozenset(_counting(tree, self._starting) if tree is not None else ())
+            calls = (node for node in walk(tree) if isinstance(node, ast.Call)) if tree is not None and names else ()
+            declared = (one for dest, given in by_dest(calls).items() if dest in names for one in given)
+            self._known[program] = names.union(*(option.names for option in declared))
         return self._known[program]
 
     @cached_property

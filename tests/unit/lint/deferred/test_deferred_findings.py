@@ -1329,8 +1329,12 @@ import argparse
 import leave
 from start import launch
 
-args = parse()
-launch(leave.main, args.num_gpus, 1)
+parser = argparse.ArgumentParser()
+parser.add_argument("-n", "--num-gpus", type=int)
+parser.add_argument("-w", "--num-workers", type=int)
+args = parser.parse_args()
+number = count() if args.num_gpus is None else args.num_gpus
+launch(leave.main, number, 1)
 """
 STARTS = """\
 import torch.multiprocessing as mp
@@ -1349,6 +1353,8 @@ def launch(work, gpus_of_each, machines=1):
         ("./run.py --num-gpus 1", "total", "warning"),
         ("./run.py --num-gpus 4", "total", "error"),
         ("python3 run.py --num_gpus=4 --lr 1", "nprocs=gpus_of_each", "error"),
+        ("python3 run.py -w 8 -n 4", "total", "error"),
+        ("python3 run.py -w 8 -n 1", "total", "warning"),
         # not how many there are: of something else, of which GPUs, of one of them
         ("./run.py --num-workers 4", "total", "warning"),
         ("./run.py --num-gpus 4", "len(gpus_of_each)", "warning"),
