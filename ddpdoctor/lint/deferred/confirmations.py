@@ -436,7 +436,8 @@ def _on_one_node(repository: Repository, finding: Finding) -> Confirmation | Non
     path, launches = _path(finding), repository.launches
     if finding.code not in _ON_A_SECOND_NODE or finding.severity is Severity.HINT:
         return None
-    if not launches.starting(path) or launches.on_nodes(path) is not None or repository.configurations.describe_a_job:
+    on_nodes = launches.on_nodes(path, repository.top)
+    if not launches.starting(path) or on_nodes is not None or repository.configurations.describe_a_job:
         return None
     said, condition = "each command that starts it is for one machine", "if this is ever started on two nodes, "
     return Confirmation(said, Severity.HINT, condition=condition)
@@ -575,10 +576,10 @@ def _attended(repository: Repository, finding: Finding) -> Confirmation | None:
 
 
 def _nodes(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether the program is started on several nodes, as its scripts say, or those of the repository where none starts
+    """Whether the program is started on several nodes, as its scripts say, or those of the project where none starts
     it; and with its local rank, if that is an option."""
     path, launches = _path(finding), repository.launches
-    at = launches.on_nodes(path)
+    at = launches.on_nodes(path, repository.top)
     if at is None or (_needs_local_rank(path) and not launches.pass_local_rank(path)):
         return None
     return Confirmation("the program is started on several nodes here", at=at)

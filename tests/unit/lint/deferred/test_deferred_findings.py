@@ -1096,13 +1096,21 @@ def main(model):
 
 
 @pytest.mark.parametrize(
-    ("command", "severity"),
-    [("torchrun train.py", "hint"), ("torchrun --nnodes 2 train.py", "warning"), ("#SBATCH -N 4", "warning")],
+    ("scripts", "severity"),
+    [
+        ({"nets/run.sh": "torchrun train.py"}, "hint"),
+        ({"nets/run.sh": "torchrun --nnodes 2 train.py"}, "warning"),
+        ({"nets/run.sh": "#SBATCH -N 4"}, "warning"),
+        # what others start, of another project or not
+        ({"run.sh": "#SBATCH -N 4"}, "hint"),
+        ({"other/run.sh": "torchrun --nnodes 2 run.py"}, "hint"),
+        ({"run.sh": "torchrun --nnodes 2 nets/train.py"}, "warning"),
+    ],
 )
 def test_one_rank_of_each_node_matters_where_there_are_several(
-    command: str, severity: str, repository: Repository
+    scripts: dict[str, str], severity: str, repository: Repository
 ) -> None:
-    repository({"train.py": SAVES_ON_NODES, "run.sh": command})
+    repository({"nets/train.py": SAVES_ON_NODES, **scripts})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD174"}))).findings
     assert finding.severity.value == severity
     assert finding.message.startswith("where there are several nodes") == (severity == "hint")
