@@ -16,8 +16,8 @@ _Commands = tuple[tuple[int, bytes], ...]
 OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 #: any launcher
 LAUNCHED = re.compile(
-    rb"torch\.distributed\.(launch|run)\b|\b(torchrun|srun|mpirun|dist-run|accelerate\s+launch|deepspeed|horovodrun)\b"
-    rb"|\b(?:lightning|fabric)\s+run\b"
+    rb"torch\.distributed\.(launch|run)\b|\b(?:lightning|fabric)\s+run\b"
+    rb"|\b(torchrun|srun|mpirun|mpiexec|jsrun|dist-run|accelerate\s+launch|deepspeed|horovodrun|colossalai\s+run)\b"
 )
 #: what tells a program by hand that it is one of several ranks
 _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK|WORLD_SIZE)="
@@ -25,12 +25,16 @@ _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK
 _RUN = rb"(?:[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)|[\s$>]*(?:\w+=\S+\s+)*(?=\./[\w./-]+\.py(?:\s|$)))"
 #: such a command without a launcher, and one that is told its rank
 _PYTHON = re.compile(
-    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|accelerate|deepspeed|horovodrun|" + _TOLD + rb"))" + _RUN
+    rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|mpiexec|accelerate|deepspeed|horovodrun|colossalai\s+run|"
+    + _TOLD
+    + rb"))"
+    + _RUN
 )
 _BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))" + _RUN)
 #: what every command has that starts a program in one of these ways
 _MAY_START = re.compile(
-    rb"python|\./[\w./-]+\.py|torch|srun|mpirun|dist-run|accelerate|deepspeed|horovodrun|(?:lightning|fabric)\s+run"
+    rb"python|\./[\w./-]+\.py|torch|srun|mpi(?:run|exec)|dist-run|accelerate|deepspeed|horovodrun|colossalai"
+    rb"|(?:lightning|fabric)\s+run"
 )
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
 _DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
@@ -67,7 +71,7 @@ _HOLDS = re.compile(
     rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
     rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
     rb"|(?!\d+[ \t])"
-    rb"[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|horovodrun)\b[^\n\"']*)",
+    rb"[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|mpiexec|horovodrun)\b[^\n\"']*)",
     re.MULTILINE,
 )
 _VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")

@@ -11,7 +11,7 @@ from ddpdoctor.program import source
 
 #: what runs a command, and what a command that starts a program has
 _RUNS = re.compile(rb"\bos\.(?:system|popen|exec\w+|spawn\w+)\b|\bsubprocess\b|\bPopen\b")
-_STARTS = re.compile(rb"python|executable|torchrun|accelerate|deepspeed|srun|mpirun|horovodrun")
+_STARTS = re.compile(rb"python|executable|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec|horovodrun|colossalai")
 
 
 def script_of(path: str, raw: bytes) -> Script | None:
