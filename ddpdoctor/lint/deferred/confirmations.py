@@ -129,9 +129,8 @@ def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
     if launches.are_for_torch_1(path):
         return None if hands_on else _FOR_TORCH_1
-    told = at or place_of(launches.by_old_launcher_in_texts, path)
-    if told is not None:
-        return Confirmation("it is started here by torch.distributed.launch", at=told)
+    if (told := _told_by_texts(repository, path)) is not None:
+        return told
     by_deepspeed = place_of(launches.by_deepspeed, path)
     if by_deepspeed is not None and all(map(needs_no_local_rank, launches.shown_commands(path))):
         return Confirmation("DeepSpeed's launcher, which starts it, passes the underscore", Severity.HINT, by_deepspeed)
@@ -140,6 +139,17 @@ def _launcher(repository: Repository, finding: Finding) -> Confirmation | None:
     if launches.commands(path) and _is_unread(repository, path):
         return _READ_BY_NONE
     return _BY_NO_LAUNCHER if _starts_otherwise(repository, path) else None
+
+
+def _told_by_texts(repository: Repository, path: str) -> Confirmation | None:
+    """Whether a text starts it, or a program that uses it, by the old launcher."""
+    started = repository.launches.by_old_launcher_in_texts
+    if (at := place_of(started, path)) is not None:
+        return Confirmation("it is started here by torch.distributed.launch", at=at)
+    using = (at for program, at in started.items() if repository.uses(program, path))
+    if (at := next(using, None)) is not None:
+        return Confirmation("a program that uses it is started here by torch.distributed.launch", at=at)
+    return None
 
 
 #: the program imports what was there with torch 1

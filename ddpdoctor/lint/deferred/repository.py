@@ -117,6 +117,10 @@ class Repository:
         files = self._imports.of(path)
         return [(self.texts or {})[file] for file in sorted(files)] if files is not None else None
 
+    def uses(self, program: str, path: str) -> bool:
+        """Whether a program imports a file, directly or not."""
+        return path in (self._imports.of(program) or ())
+
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""
         files = itertools.islice(_files(self._root or self.top), MOST_CALLERS)

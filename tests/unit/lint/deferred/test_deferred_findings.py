@@ -245,6 +245,22 @@ def test_who_passes_the_option_and_who_reads_it(read: str, command: str, severit
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(
+    ("program", "command", "severity"),
+    [
+        ("import options", "python -m torch.distributed.launch run.py", "warning"),
+        ("import options", "torchrun run.py", "hint"),
+        ("import others", "python -m torch.distributed.launch run.py", "hint"),
+    ],
+)
+def test_options_of_a_program_that_another_file_declares(
+    program: str, command: str, severity: str, repository: Repository
+) -> None:
+    repository({"options.py": PASSES_ON, "run.py": f"{program}\n", "README.md": f"    {command}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == severity
+
+
 @pytest.mark.parametrize(("imported", "severity"), [("mmcv.runner", "warning"), ("mmengine.runner", "error")])
 def test_a_program_for_torch_1(imported: str, severity: str, repository: Repository) -> None:
     program = f"from {imported} import init\n{OFFERS}"
