@@ -643,6 +643,7 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD127": _older_torch,
     "DD131": _seeds,
     "DD134": _before_numpy_was_seeded,
+    "DD143": _nodes,
     "DD144": _nodes,
     "DD146": _launcher,
     "DD165": _switched_off,

@@ -5,8 +5,8 @@ Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
 `from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is an error where the
 file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), and no scripts or texts start it on one machine
-alone, otherwise one hint for the file: on a single node the two ranks are the same. A function that returns
-`f"cuda:{index}"`, where the index may be the rank, is a warning, or such a hint.
+alone; a warning where they start it on several, otherwise one hint for the file: on a single node the two ranks are the
+same. A function that returns `f"cuda:{index}"`, where the index may be the rank, is a warning, or such a hint.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -38,7 +38,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
@@ -49,6 +49,7 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR, advice="use LOCAL_RANK for devices")
 
@@ -59,7 +60,7 @@ _DEVICE = {
     "torch.load": (1, "map_location"),
 }  # fmt: skip
 _MESSAGE = "this is the global rank, and a second node has no such device: use LOCAL_RANK"
-_IF_SEVERAL = f"if this is ever started on two nodes, {_MESSAGE}"
+_IF_SEVERAL = Conditional("if this is ever started on two nodes, ", _MESSAGE)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -69,10 +70,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     several = launch.told_of_nodes(facts)
     severity, message = (Severity.ERROR, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
     for node in _named_after(facts.module):
-        yield facts.finding(RULE, node, message, severity=Severity.WARNING if several else Severity.HINT)
+        open_ = None if several else Unconfirmed(site_of(facts.module, node))
+        given = Severity.WARNING if several else Severity.HINT
+        yield facts.finding(RULE, node, message, severity=given, unconfirmed=open_)
     found = list(_chosen(facts))
     for call in found or _moved(facts)[:1]:
-        finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context)
+        open_ = None if several else Unconfirmed(call.site)
+        finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context, unconfirmed=open_)
         yield finding
         if finding is not None and not several:
             return  # on how many nodes the processes are started is determined once

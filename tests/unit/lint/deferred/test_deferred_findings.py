@@ -1642,6 +1642,22 @@ def test_a_second_node_that_no_command_has(command: str, severity: str, reposito
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("", "hint"),
+        ("torchrun --nproc_per_node 4 train.py", "hint"),
+        ("torchrun --nproc_per_node 4 --nnodes 2 train.py", "warning"),
+    ],
+)
+def test_a_second_node_that_only_a_command_has(command: str, severity: str, repository: Repository) -> None:
+    untold = "".join(line for line in INDEXED.splitlines(keepends=True) if "arg" not in line)
+    repository({"train.py": untold, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD143"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if this is ever started on two nodes, ") == (severity == "hint")
+
+
 @pytest.mark.parametrize(("library", "severity"), [("transformers", "hint"), ("own", "error")])
 def test_a_proof_in_an_example_of_a_library_that_was_copied(
     library: str, severity: str, repository: Repository
