@@ -54,6 +54,8 @@ _ON_NODES = re.compile(
     rb"|^\s*\"nodes\"\s*:\s*(?!1(?!\d))\d",
     re.MULTILINE,
 )
+#: a comment, which is not for Slurm or PBS
+_ASIDE = re.compile(rb"\s*#(?!SBATCH|PBS)")
 #: Slurm shows each process one GPU, which is GPU 0 to it
 _OWN_GPU = re.compile(rb"--gpus-per-task[= ]+1(?!\d)")
 _LOCAL_RANK = re.compile(rb"--local[-_]rank")
@@ -226,7 +228,8 @@ def _by(commands: _Commands, by: re.Pattern[bytes], *, one: bool | None) -> Iter
 
 def on_nodes(text: bytes) -> int | None:
     """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
-    return next((number for number, line in _commands(text) if _ON_NODES.search(line) is not None), None)
+    said = ((number, line) for number, line in _commands(text) if not _ASIDE.match(line))
+    return next((number for number, line in said if _ON_NODES.search(line) is not None), None)
 
 
 def passes_local_rank(text: bytes) -> bool:

@@ -1117,6 +1117,7 @@ def main(model):
         ({"nets/run.sh": "torchrun train.py"}, "hint"),
         ({"nets/run.sh": "torchrun --nnodes 2 train.py"}, "warning"),
         ({"nets/run.sh": "#SBATCH -N 4"}, "warning"),
+        ({"nets/run.sh": "# torchrun --nnodes 2 train.py"}, "hint"),
         # what others start, of another project or not
         ({"run.sh": "#SBATCH -N 4"}, "hint"),
         ({"other/run.sh": "torchrun --nnodes 2 run.py"}, "hint"),
