@@ -208,9 +208,14 @@ def _race(
     ):
         return None
     places = _side_by_side(facts, writer.call, reader.call)
-    if places is None or _left(writer.call, reader.call) or _waits(facts, *places):
+    if (
+        places is None
+        or _left(writer.call, reader.call)
+        or _waits(facts, *places)
+        or _waits_within(facts, writer.call, reader.call, places)
+    ):
         return None
-    if any(writer.call.index < c.index < reader.call.index and _may_meet(c, late) for c in facts.calls):
+    if _meet(facts, writer.call, reader.call, late):
         return None
     # the others have created the folder themselves
     own = any(
@@ -224,9 +229,13 @@ def _race(
     return None if own else places
 
 
-def _may_meet(call: CallEvent, late: int) -> bool:
-    """Whether it is a collective in which these ranks may wait for the one that writes: its group may not be known."""
-    return call.path in collectives.COLLECTIVES and not late & ~call.context.mask
+def _meet(facts: ModuleFacts, writer: CallEvent, reader: CallEvent, late: int) -> bool:
+    """Whether it is written before a collective in which these ranks may wait: its group may not be known."""
+    return any(
+        c.path in collectives.COLLECTIVES and not late & ~c.context.mask
+        for c in facts.calls
+        if writer.index < c.index < reader.index
+    )
 
 
 def _left(writer: CallEvent, reader: CallEvent) -> bool:
@@ -253,9 +262,9 @@ def _side_by_side(facts: ModuleFacts, writer: CallEvent, reader: CallEvent) -> t
 
 
 def _waits(facts: ModuleFacts, done: SourceSite, used: SourceSite) -> bool:
-    """Between the two lines is a collective, or something that may be one."""
+    """Between the two statements is a collective, or something that may be one."""
     here = facts.module.path
-    if any(item.within(here, done.line, used.end_line) is not None for item in facts.reached):
+    if any(item.within(here, done.end_line + 1, used.line - 1) is not None for item in facts.reached):
         return True
     for node in facts.module.nodes:
         line = getattr(node, "lineno", 0)
@@ -266,3 +275,14 @@ def _waits(facts: ModuleFacts, done: SourceSite, used: SourceSite) -> bool:
         if isinstance(node, ast.Call) and heuristics.MAY_WAIT.found_in(last_name(node.func)):
             return True
     return False
+
+
+def _waits_within(
+    facts: ModuleFacts, writer: CallEvent, reader: CallEvent, places: tuple[SourceSite, SourceSite]
+) -> bool:
+    """Whether the function that writes goes on to a collective, or to something that may be one, or the one that reads
+    begins with it. What sums up the numbers that `evaluate(...)` then saves makes nobody wait for the file."""
+    between = (c for c in facts.calls if writer.index < c.index < reader.index)
+    inside = [c for c in between if not set(places).isdisjoint(c.context.chain)]
+    meeting = {item.op.site for item in facts.reached} if inside else set[SourceSite]()
+    return any(c.site in meeting or heuristics.MAY_WAIT.found_in(c.method or c.path.rpartition(".")[2]) for c in inside)
