@@ -501,9 +501,10 @@ OWN_PATH = _pattern(
 CHOOSES_RANK = _pattern(
     "a condition may choose a rank",
     "DD171: a decorator, a flag, a function that cannot be seen",
-    r"rank|(?<![a-z])(main|master|primary|leader|lead|zero|chief|boss|writer|writes|coordinator|should|hosts?|proc"
-    r"|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
-    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary|coordinat|distrib"
+    r"rank|(?!(main|primary)_(metric|score|loss))(?<![a-z])(main|master|primary|leader|lead|zero|chief|boss|writer|writes"
+    r"|coordinator|should|hosts?|proc|process|(is|am|the)_first|nodes?|dist(ributed)?|ddp|world|gpu|local|root|parallel|shard(ed)?|fsdp|deepspeed|mesh"
+    r"|worker|[mtpecd]p)(?![a-z])|(?<![a-z_])log(s|ger|ging)?(?![a-z_])|master|primary(?!_(metric|score|loss))"
+    r"|coordinat|distrib"
     r"|device(_?id)? [!=]= 0",
 )
 PATH_OF_RANK = _pattern(
@@ -544,8 +545,9 @@ PROGRAM_FILES = _pattern(
 )
 NAMES_RANK = _pattern(
     "a condition is on the rank, though its value cannot be seen",
-    "DD124: the first rank of a machine comes first, without a context", r"rank|master|is_main|main_process|primary",
-)  # fmt: skip
+    "DD124: the first rank of a machine comes first, without a context",
+    r"rank|master|is_main|main_process|primary(?!_(metric|score|loss))",
+)
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
     "DD124: a context from elsewhere lets the first rank in",
@@ -555,13 +557,14 @@ SAME_EVERYWHERE = _words(
     "a function in a condition gives the same on every rank",
     "DD171: under a condition on how many there are",
     "len", "int", "abs", "min", "max", "bool", "float", "str", "any", "all", "round", "exists", "isfile", "isdir",
-    "is_file", "is_dir", "isinstance", "hasattr", "getattr", "get", "startswith", "endswith", "lower", "join",
+    "is_file", "is_dir", "numel", "isinstance", "hasattr", "getattr", "get", "startswith", "endswith", "lower", "join",
 )  # fmt: skip
 PLAIN_DECORATORS = _words(
     "a decorator does no more than its name says",
     "DD171: under conditions and decorators that are the same everywhere",
     "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "record", "main", "register",
     "register_module", "cached_property", "lru_cache", "cache", "contextmanager", "override", "dataclass", "compile",
+    "retry",
 )  # fmt: skip
 GIVES_UP_WAITING = _words(
     "a loop that polls gives up some time",
