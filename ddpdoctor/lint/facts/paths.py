@@ -117,10 +117,14 @@ def _counting(module: Module, node: ast.expr) -> set[str]:
 
 def _variables(node: ast.expr) -> set[str]:
     """The variables and attributes in an expression: of `options.folder` the folder matters, not how the options were
-    made."""
-    owners = {id(n.value) for n in walk(node) if isinstance(n, ast.Attribute)}
+    made, and of `self.plans.name` the name. Methods are called on the text or path itself: `self.folder.joinpath(...)`.
+    """
+    attributes = [n for n in walk(node) if isinstance(n, ast.Attribute)]
+    methods = {id(n.func) for n in walk(node) if isinstance(n, ast.Call)}
+    owners = {id(n.value) for n in attributes}
+    settings = {id(n.value) for n in attributes if id(n) not in methods and n.attr not in vocabulary.PARTS_OF_PATHS}
     names = {n.id for n in walk(node) if isinstance(n, ast.Name) and id(n) not in owners}
-    return names | {text_of(n) for n in walk(node) if isinstance(n, ast.Attribute)}
+    return names | {text_of(n) for n in attributes if id(n) not in settings}
 
 
 def assigned(call: CallEvent, name: str) -> list[ast.expr]:

@@ -112,6 +112,8 @@ PATH_FUNCTIONS = frozenset({
     "parse_args", "getenv", "int", "len", "round", "zfill", "isinstance", "open", "expandvars", "as_posix", "relpath",
     "safe_load",
 })  # fmt: skip
+#: attributes of a path that are made of its text
+PARTS_OF_PATHS = frozenset({"parent", "parents", "stem", "suffix"})
 #: functions and methods that list what is on the disk, and choose from it
 FINDING = frozenset({
     "listdir", "scandir", "glob", "iglob", "rglob", "iterdir", "walk", "pop", "sorted", "reversed", "list", "filter",
