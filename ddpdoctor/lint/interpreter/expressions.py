@@ -22,6 +22,10 @@ from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, 
 from ddpdoctor.program import indexing
 
 
+#: characters of a text that is followed
+_LONGEST = 200
+
+
 def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
     # a sixth of all evaluations: cached on the node, unless the value is a symbol, which belongs to an analysis
     known: Value | None = node.__dict__.get("_value")
@@ -30,7 +34,7 @@ def _constant(_machine: Machine, _frame: Frame, node: Any) -> Value:
     value = node.value
     if isinstance(value, (bytes, complex)) or value is Ellipsis:
         return unknown("constant", id(node))
-    if isinstance(value, str) and len(value) > 200:
+    if isinstance(value, str) and len(value) > _LONGEST:
         return unknown("text", value)
     if isinstance(value, int) and value.bit_length() > 64:
         return unknown("integer", value)
@@ -101,20 +105,57 @@ def _named(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def _joined(machine: Machine, frame: Frame, node: Any) -> Value:
-    """An f-string: equal on all ranks if its parts are."""
-    parts = [machine.evaluate(frame, v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
-    if not parts:
-        return const("".join(str(v.value) for v in node.values if isinstance(v, ast.Constant)))
-    text = "".join(_pattern(v) for v in node.values)
-    filled = Tag.FILLED if any(isinstance(v, ast.Constant) for v in node.values) else NO_TAGS
-    return lift(f"format {text}", lambda *a: text.format(*a), parts).with_tags(_text_tags(parts) | filled)
+    """An f-string: equal on all ranks if its parts are. With a "/" in it, it is a path, joined of what is between."""
+    pieces = [
+        str(v.value) if isinstance(v, ast.Constant) else _piece(machine.evaluate(frame, v.value), v)
+        for v in node.values
+    ]
+    value = _filled(pieces)
+    if value.known or not _is_path(pieces):
+        return value
+    joined = tuple(one[0][1] if len(one) == 1 and isinstance(one[0], tuple) else _filled(one) for one in _split(pieces))
+    return value.with_object(Made("os.path.join", machine.site(frame, node), joined))
 
 
-def _pattern(node: ast.expr) -> str:
-    """A piece of an f-string as a piece of a pattern for `str.format`."""
-    if isinstance(node, ast.Constant):
-        return str(node.value).replace("{", "{{").replace("}", "}}")
-    return "{}" if getattr(node, "format_spec", None) is None else "{!s}"
+#: what an f-string is made of: text, or what is put in, each with its place in a pattern for `str.format`
+Piece = str | tuple[str, Value]
+
+
+def _piece(value: Value, node: ast.FormattedValue) -> Piece:
+    """A constant is put in here, so that `f"{folder}/{'last.pt'}"` is `f"{folder}/last.pt"`."""
+    plain = node.format_spec is None and node.conversion == -1 and value.known and len(value.atoms) == 1
+    if plain and not _text_tags([value]) and len(text := str(value.constant)) <= _LONGEST:
+        return text
+    return "{}" if node.format_spec is None else "{!s}", value
+
+
+def _filled(pieces: list[Piece]) -> Value:
+    values = [piece[1] for piece in pieces if isinstance(piece, tuple)]
+    if not values:
+        return const("".join(map(str, pieces)))
+    text = "".join(p[0] if isinstance(p, tuple) else p.replace("{", "{{").replace("}", "}}") for p in pieces)
+    filled = Tag.FILLED if any(isinstance(piece, str) and piece for piece in pieces) else NO_TAGS
+    return lift(f"format {text}", lambda *a: text.format(*a), values).with_tags(_text_tags(values) | filled)
+
+
+def _is_path(pieces: list[Piece]) -> bool:
+    """Whether there is a "/" and it is no sentence."""
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    return any("/" in text for text in texts) and not any(" " in text for text in texts)
+
+
+def _split(pieces: list[Piece]) -> list[list[Piece]]:
+    """The pieces between the slashes."""
+    parts: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if isinstance(piece, tuple):
+            parts[-1].append(piece)
+            continue
+        first, *others = piece.split("/")
+        parts[-1] += [first] if first else []
+        parts += [[other] if other else [] for other in others]
+    absolute: list[list[Piece]] = [] if parts[0] else [["/"]]
+    return absolute + [part for part in parts if part]
 
 
 def _text_tags(parts: list[Value]) -> Tags:
