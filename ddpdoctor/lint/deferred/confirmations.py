@@ -16,7 +16,7 @@ from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
-from ddpdoctor.lint.knowledge.packages import FOR_TORCH_1, Does, that
+from ddpdoctor.lint.knowledge.packages import DONE_BY, FOR_TORCH_1, Does, that
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import source
@@ -24,8 +24,9 @@ from ddpdoctor.program.enclosing import choices_at
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
-#: something sets a sampler's epoch: the program, or a framework
-_TELLS = re.compile(rf"set_epoch|(?:from|import)\s+(?:{'|'.join(that(Does.EPOCHS))})\b".encode())
+_SETTING = "|".join(name for name in that(Does.EPOCHS) if name not in DONE_BY)
+#: something sets a sampler's epoch: the program, or a framework; of transformers its Trainer, not a tokenizer
+_TELLS = re.compile(rf"set_epoch|TrainingArguments|(?:from|import)\s+(?:{_SETTING})\b".encode())
 #: something makes a seed out of another one, perhaps with the rank: not with the epoch, the worker, or a number alone,
 #: and not `--seed`
 _SEEDS_MADE = re.compile(

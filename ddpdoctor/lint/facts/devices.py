@@ -152,7 +152,8 @@ def may_be_chosen_outside(facts: ModuleFacts) -> bool:
         own = root == facts.module.name.partition(".")[0]
         if rest and not own and not is_read(root) and heuristics.MAY_CHOOSE_DEVICE.found_in(rest.lower()):
             return True
-    return bool(facts.module.stars)
+    stars = (star for star in facts.module.stars if not is_read(star.partition(".")[0]))
+    return any(facts.analysis.project.find(star, facts.module) is None for star in stars)
 
 
 def is_read(root: str) -> bool:

@@ -21,7 +21,6 @@ from ddpdoctor.lint.values.truths import negate
 from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
 
-
 #: characters of a text that is followed
 _LONGEST = 200
 

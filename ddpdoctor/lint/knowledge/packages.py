@@ -68,6 +68,14 @@ PACKAGES: dict[str, Does] = {
     "vllm": _D | _N,
 }
 
+#: packages that are mostly imported for models and tokenizers, which do none of this: parts of the names of what does
+DONE_BY: dict[str, tuple[str, ...]] = {
+    "transformers": (
+        "Trainer", "TrainingArguments", "ArgumentParser", "trainer", "training_args", "hf_argparser", "set_seed",
+        "enable_full_determinism", "deepspeed",
+    ),
+}  # fmt: skip
+
 #: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built
 #: -> the folder of its package. Those of the table above are built under the names of their packages
 LIBRARIES: dict[str, str] = {
@@ -106,4 +114,12 @@ def that(does: Does) -> tuple[str, ...]:
 
 def imported(paths: Iterable[str], does: Does) -> bool:
     """Whether one of the imported objects belongs to a package that does one of these."""
-    return any(PACKAGES.get(path.partition(".")[0], Does(0)) & does for path in paths)
+    return any(_row(path) & does for path in paths)
+
+
+def _row(path: str) -> Does:
+    package, _, rest = path.partition(".")
+    row = PACKAGES.get(package, Does(0))
+    words = DONE_BY.get(package)
+    # of a package that is imported as a whole, anything may be used
+    return row & _K if words and rest and not any(word in rest for word in words) else row
