@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter import signals, wrapping
 from ddpdoctor.lint.interpreter.container_mutation import ADDING
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, randomness, vocabulary
+from ddpdoctor.lint.knowledge import aliases, collectives, filesystem, frameworks, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, LocalModule
 from ddpdoctor.lint.values.containers import parts_of
@@ -73,7 +73,10 @@ def _global(machine: Machine, module: Module, name: str) -> Value | None:
     if bindings:
         return signals.variable(module, name, 0, local=False) or _bound(machine, module, name, bindings)
     if target is not None:
-        return imported(machine, module, target)
+        given = imported(machine, module, target)
+        # what takes the place of the builtin is called like it
+        replaces = name == "open" and isinstance(given.object, External)
+        return of_object(External(filesystem.OPEN)) if replaces else given
     for star in module.stars:
         found = machine.project.find(star, module)
         if found is not None and found is not module:

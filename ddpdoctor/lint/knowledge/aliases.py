@@ -27,6 +27,7 @@ SPELLINGS = {
     "lightning.Trainer": "lightning.pytorch.Trainer",
     "lightning_fabric.Fabric": "lightning.fabric.Fabric",
     "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel": FSDP,
+    **dict.fromkeys(("io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open"), "builtins.open"),
 }
 _MODULE_SPELLINGS = (
     ("torch.distributed.distributed_c10d.", "torch.distributed."),
