@@ -76,13 +76,14 @@ def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call])
 
 
 def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
-    """The first data set of torchvision of each kind that every rank makes, and tells to download what is missing."""
-    made: set[str] = set()
+    """The first data set of torchvision of each kind that every rank makes, and tells, or may tell, to download what is
+    missing."""
+    made: set[tuple[str, bool]] = set()
     for call in facts.concerning(_of_torchvision):
-        given = call.keyword("download")
-        if given is None or given.constant is not True or call.path in made:
+        told = _told_to_download(call)
+        if not (told or may_download(call)) or (call.path, told) in made:
             continue
-        made.add(call.path)  # where another process has made it before, it finds the data
+        made.add((call.path, told))  # where another process has made it before, it finds the data
         if call.context.handler or _suppressed(call) or _of_one_process_too(facts, call):
             continue
         if call.context.from_script and facts.named(frameworks.LIGHTNING):
@@ -93,6 +94,20 @@ def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
         attended = attendance.on_every_rank(facts, call, fetches=True)
         if attended is not None:
             yield Contended(call, Contest.COMPLETES, None, attended)
+
+
+def _told_to_download(call: CallEvent) -> bool:
+    given = call.keyword("download")
+    return given is not None and given.constant is True
+
+
+def may_download(call: CallEvent) -> bool:
+    """Whether a setting that is the same for all ranks tells it: `download=self.download`."""
+    given = call.keyword("download")
+    if given is None or given.known or given.taint > Taint.UNKNOWN or given.tags & ANY_RANK:
+        return False
+    texts = (text_of(k.value) for k in call.node.keywords if k.arg == "download")
+    return not heuristics.CHOOSES_RANK.found_in_any(texts)
 
 
 def _of_torchvision(name: str) -> bool:

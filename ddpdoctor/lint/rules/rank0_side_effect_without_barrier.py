@@ -90,6 +90,8 @@ _SELDOM = frozenset({Contest.MAKES})
 
 #: what the program makes has the rank in its name, too
 _LEFT = "if something has left it there, "
+#: a setting decides, which this file does not show
+_TOLD = "where it is told to download, "
 
 
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -104,7 +106,7 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((asked.site, f"all ranks ask at the same time: {shown(asked.text)}"), *related)
         seldom = _seldom(facts, call, contest)
         severity = attended.severity if seldom is None else Severity.HINT
-        if seldom != launch.IF_ONE_DISK and _of_its_own_job(facts, contest, call):
+        if seldom not in (launch.IF_ONE_DISK, _TOLD) and _of_its_own_job(facts, contest, call):
             severity = severity if attended.unsure and contended_paths.chosen(call) else Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
@@ -151,6 +153,8 @@ def _seldom(facts: ModuleFacts, call: CallEvent, contest: Contest) -> str | None
     """What makes it a hint, as the beginning of a message; None if nothing does."""
     if contest is Contest.REMOVES and contended_paths.made_apart(facts, call):
         return _LEFT
+    if contest is Contest.COMPLETES and contended_paths.may_download(call):
+        return _TOLD
     if launch.is_one_on_each_node(facts):
         return launch.IF_ONE_DISK
     return "" if contest in _SELDOM else None
