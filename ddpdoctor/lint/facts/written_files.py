@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Value, const
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.text import text_of
 
@@ -110,14 +110,23 @@ def runs(facts: ModuleFacts) -> list[CallEvent]:
 
 
 def logs(facts: ModuleFacts) -> list[tuple[CallEvent, Value, ast.expr | None]]:
-    """(call, folder, the folder's expression) of every writer of curves that is given a folder."""
+    """(call, folder, the folder's expression) of every writer of curves, and of its own one where none is given."""
     found: list[tuple[CallEvent, Value, ast.expr | None]] = []
     for call in facts.named(*_LOGS):
         folder, name = (0, "log_dir") if call.argument(0, "log_dir") is not None else (0, "logdir")
-        path = call.argument(folder, name)
+        path = const(_RUNS) if in_folder_of_moment(call) else call.argument(folder, name)
         if path is not None and _near(facts, call):
             found.append((call, path, paths.argument_of(call.node, folder, name)))
     return found
+
+
+#: the folder in which a writer of curves makes one that is named after the time, in seconds, and the machine
+_RUNS = "runs"
+
+
+def in_folder_of_moment(call: CallEvent) -> bool:
+    """Whether a writer of curves is given no folder, nor anything to name its own one by."""
+    return not (call.opaque or call.args or any(call.keyword(k) for k in ("log_dir", "logdir", "comment")))
 
 
 #: methods that draw, each with the name of what it draws as its first argument

@@ -127,7 +127,8 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
             message = "every rank writes its curves to this folder, where they are shown as one: let only rank 0 write"
             idle = written_files.draws_on_one_rank(facts) or written_files.is_handed_to_callback(facts, call)
             apart = written_files.draws_apart(facts)
-            yield call, _told(facts, call, message, _IDLE if idle else _APART if apart else None)
+            moment = written_files.in_folder_of_moment(call)
+            yield call, _told(facts, call, message, _IDLE if idle else _APART if apart else _MOMENT if moment else None)
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
@@ -176,6 +177,8 @@ def _too_early(facts: ModuleFacts, call: CallEvent, does: str, early: Early, sev
 _IDLE = ""
 #: of curves that each rank draws under names of its own
 _APART = "if the names of the curves do not tell the ranks apart, "
+#: of a writer that names its folder after the second and the machine
+_MOMENT = "where several ranks of a machine come here in the same second, "
 _SAMPLE = "unless the ranks go through different data here, "
 #: a rank that reads what another one is just writing gets a part of it, or nothing
 _SETTINGS = "if a rank reads these settings before all have written them, "
