@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -142,7 +143,18 @@ def managed(facts: ModuleFacts, does: Does) -> bool:
 
 def one_visible(facts: ModuleFacts) -> bool:
     """Whether the program sets the visible devices, so that GPU 0 may be a different one in each process."""
-    return heuristics.ONE_VISIBLE_DEVICE.found_in_any(facts.texts)
+    return any(_names_visible(module) for module in (facts.module, *facts.analysis.reached.values()))
+
+
+@lru_cache(maxsize=256)
+def _names_visible(module: Module) -> bool:
+    """Whether the variable for it is in the code: in a comment, or a sentence for the user, it sets nothing."""
+    if not heuristics.ONE_VISIBLE_DEVICE.found_in(module.text):
+        return False
+    filled_in = {id(part) for text in module.of(ast.JoinedStr) for part in text.values}
+    texts = ((id(n), n.value) for n in module.of(ast.Constant) if isinstance(n.value, str))
+    code = (text for node, text in texts if node in filled_in or " " not in text)
+    return heuristics.ONE_VISIBLE_DEVICE.found_in_any((*module.words, *code))
 
 
 def may_be_chosen_outside(facts: ModuleFacts) -> bool:
