@@ -135,10 +135,18 @@ def managed(facts: ModuleFacts, does: Does) -> bool:
     own = facts.module.name.partition(".")[0]
     for module in (facts.module, *facts.analysis.reached.values()):
         # a package says of itself in its code what the table says of it to others
-        others = (path for path in module.imports.values() if path.partition(".")[0] != own)
-        if packages.imported(others, does):
+        if packages.imported((path for path in _always(module) if path.partition(".")[0] != own), does):
             return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _always(module: Module) -> frozenset[str]:
+    """What a file imports, without packages for other devices that it imports under a condition only."""
+    first = (node for node in module.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+    bound = {(alias.asname or alias.name).partition(".")[0] for node in first for alias in node.names}
+    imports = module.imports.items()
+    return frozenset(p for name, p in imports if name in bound or p.partition(".")[0] not in packages.OTHER_DEVICES)
 
 
 def one_visible(facts: ModuleFacts) -> bool:

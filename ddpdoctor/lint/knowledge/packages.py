@@ -76,6 +76,9 @@ DONE_BY: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
+#: take the place of GPUs: a program that imports them under a condition has none of this where it runs on GPUs
+OTHER_DEVICES = frozenset({"torch_xla"})
+
 #: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built
 #: -> the folder of its package. Those of the table above are built under the names of their packages
 LIBRARIES: dict[str, str] = {
@@ -103,8 +106,8 @@ NEVER_LOCAL = frozenset({
     "torch", "numpy", "math", "os", "sys", "time", "random", "argparse", "tqdm", "datetime", "uuid", "tempfile",
     "collections", "itertools", "functools",
 })  # fmt: skip
-#: packages whose functions are known: they neither choose a device nor end a process group unless a table says so
-READ = NEVER_LOCAL | {"builtins", "logging"}
+#: packages whose functions are known: they neither choose a GPU nor end a process group unless a table says so
+READ = NEVER_LOCAL | OTHER_DEVICES | {"builtins", "logging"}
 
 
 def that(does: Does) -> tuple[str, ...]:
