@@ -70,6 +70,19 @@ class Callers:
         inherits = isinstance(owner, ast.ClassDef) and bool(owner.bases)
         return "" if inherits else function.name
 
+    def given(self, path: str, line: int, parameter: str) -> Iterator[tuple[str, ast.expr]]:
+        """What those pass as a parameter who call the function around a line for its result, each with its file."""
+        tree = self._tree(path)
+        function = _around(tree[0], line) if tree is not None else None
+        names = [argument.arg for argument in function.args.args] if function is not None else []
+        if tree is None or function is None or parameter not in names:
+            return
+        at = names.index(parameter) - (names[0] in ("self", "cls"))
+        for call, _ in self._called(_called_as(function, tree[1])):
+            named = [keyword.value for keyword in call.node.keywords if keyword.arg == parameter]
+            for value in (named or call.node.args[at : at + 1]) if not isinstance(call.around[0], ast.Expr) else ():
+                yield call.path, value
+
     def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
         name, depth = _called_as(function, above), len(seen)
         self._left -= 1

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import asked_values, given_options, rank_starters
+from ddpdoctor.lint.deferred import asked_values, given_options, moved_tensors, rank_starters
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, needs_no_local_rank, says_launched
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
@@ -393,6 +393,15 @@ def _by_tcp(repository: Repository, _: Finding) -> Confirmation | None:
     return None
 
 
+def _copied(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether a tensor of the CPU is passed to a function that reduces what `.cuda()` makes of it."""
+    for tree, line in _trees([(finding.file, finding.line)]):
+        at = moved_tensors.passed_from_cpu(repository.callers, _path(finding), tree, line)
+        if at is not None:
+            return Confirmation("a tensor of the CPU is passed here, of which `.cuda()` makes a copy", at=at)
+    return None
+
+
 def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
     what is loaded is an option that nobody passes."""
@@ -637,6 +646,7 @@ def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
     "DD116": _ends_without_waiting,
+    "DD118": _copied,
     "DD120": _by_tcp,
     "DD123": _one_process,
     "DD124": _attended,

@@ -26,9 +26,10 @@ log(total)
 No automatic fix.
 
 ## When it is wrong
-`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints. A root may
-send a temporary value: a broadcast under a condition on the rank is not reported. Functional collectives return their
-result and are not reported.
+`x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints, but a
+warning where `x` is a parameter, is moved by `.cuda()`, and the project passes a new tensor of the CPU. A root may send
+a temporary value: a broadcast under a condition on the rank is not reported. Functional collectives return their result
+and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
@@ -39,7 +40,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
@@ -96,7 +97,20 @@ def _temporary(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     if not call.path and severity is Severity.ERROR:
         severity = Severity.WARNING  # whose method it is, is not known
     message = f"{op} changes a temporary value that cannot be read: assign it to a name first"
-    yield facts.finding(RULE, call.site, message, severity=severity)
+    moved = tensor is not None and severity is Severity.HINT and _moves_parameter(tensor, call)
+    told = Conditional("where this makes a copy, ", message) if moved else message
+    given = Unconfirmed(call.site) if moved else None
+    yield facts.finding(RULE, call.site, told, severity=severity, unconfirmed=given)
+
+
+def _moves_parameter(tensor: ast.expr, call: CallEvent) -> bool:
+    """Whether it is `x.cuda()` of a parameter that the function reads afterwards: its callers know where `x` is."""
+    owner = tensor.func.value if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) else None
+    function = innermost_function(call.context.module.tree, call.site.line)
+    if function is None or not isinstance(owner, ast.Name) or text_of(tensor) != f"{owner.id}.cuda()":
+        return False
+    read = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == owner.id and n.lineno > call.site.end_line)
+    return owner.id in {argument.arg for argument in function.args.args} and any(read)
 
 
 def _copied(tensor: ast.expr) -> Severity | None:

@@ -1800,3 +1800,32 @@ def test_workers_share_numpys_state_where_an_old_torch_is_asked_for(
     assert [note.line for f in findings for note in f.related if note.role is RelatedRole.UNCONFIRMED] == [line] * bool(
         line
     )
+
+
+TOTAL = """\
+import torch.distributed as dist
+
+
+def total(number):
+    dist.all_reduce(number.cuda())
+    return number.cpu()
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        ("total(torch.tensor([seen])).item()", "warning"),
+        ("print(total(number=torch.LongTensor([seen])))", "warning"),
+        ("total(torch.tensor([seen], device=0)).item()", "hint"),
+        ("total(loss).item()", "hint"),
+        ("total(torch.tensor(loss)).item()", "hint"),
+        ("total(torch.zeros(1))", "hint"),
+        ("pass", "hint"),
+    ],
+    ids=["a list", "a class", "on a device", "unknown", "where its data is", "its result is not used", "no caller"],
+)
+def test_a_copy_of_a_tensor_that_callers_have_on_the_cpu(calls: str, severity: str, repository: Repository) -> None:
+    repository({"sums.py": TOTAL, "train.py": f"from sums import total\n\n\ndef step(seen, loss):\n    {calls}\n"})
+    (finding,) = engine.lint(["sums.py"], Settings(frozenset({"DD118"}))).findings
+    assert finding.severity.value == severity
