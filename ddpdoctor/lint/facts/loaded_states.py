@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.values.abstract_objects import Made, Table
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 
 class Content(Enum):
@@ -35,6 +38,46 @@ def content_of(call: CallEvent) -> Content:
     if heuristics.RESUMED.found_in_any(takers):
         return Content.OPTIMIZER
     return Content.PLAIN if all(map(heuristics.KEEPS_NUMBERS.found_in, takers)) else Content.WEIGHTS
+
+
+def is_saved_by(saves: Iterable[CallEvent], call: CallEvent) -> bool:
+    """Whether one of the calls saves what another loads: to the same path, or under two keys that are read of it, with
+    the state of a network that was not moved to the CPU for that."""
+    path = call.argument(0, "f")
+    keys = _keys_read(call) if path is not None else set[str]()
+    for save in saves:
+        state, to = save.argument(0, "obj"), save.argument(1, "f")
+        if path is None or state is None or to is None:
+            continue
+        of_devices = _keys_of_devices(state)
+        entries = {key for key, _ in state.object.entries} if isinstance(state.object, Table) else set[str]()
+        alike = keys & entries
+        if of_devices and (to.atoms == path.atoms or (len(alike) > 1 and alike & of_devices)):
+            return True
+    return False
+
+
+def _keys_of_devices(saved: Value) -> set[str]:
+    """The keys under which states are saved that lie where their networks do; "" for all that is saved."""
+    entries = saved.object.entries if isinstance(saved.object, Table) else (("", saved),)
+    made = ((key, value.object) for key, value in entries)
+    return {
+        key
+        for key, state in made
+        if isinstance(state, Made)
+        and state.path == "?.state_dict"
+        and (state.node is None or "cpu" not in text_of(state.node))
+    }
+
+
+def _keys_read(call: CallEvent) -> set[str]:
+    """The constant keys of which the function that loads reads the entries."""
+    module = call.context.module
+    scope: ast.AST = innermost_function(module.tree, call.site.line) or module.tree
+    names = _names_for(scope, call.node)
+    reads = (node for node in walk(scope) if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant))
+    return {str(node.slice.value) for node in reads if isinstance(node.slice, ast.Constant)
+            and isinstance(node.value, ast.Name) and node.value.id in names}  # fmt: skip
 
 
 def _loading(scope: ast.AST) -> Iterator[tuple[str, ast.Call]]:

@@ -4,13 +4,14 @@
 Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
 `Accelerator`, beside `DistributedDataParallel(net, device_ids=...)` in a class or function that each rank runs, and a
 function that ignores its own parameter `map_location`. What goes into `load_state_dict` of an optimizer, perhaps beside
-a network's, is a warning, as the program goes on from what it has saved; what else is loaded is a hint, and the state
-of a scheduler or a sampler is not reported. A hint is also a path that is an option of the program (`args.resume`)
-which no script or text of the repository passes that starts it, one that is loaded only with such an option, and one
-that is called pretrained or by the name of a published model. It is a hint, too, where nothing in the project saves
-weights, where nothing in it calls the function, and where each command that starts the program starts one process on a
-machine, whose GPU 0 is its own, or the commands of the repository start several ranks of nothing that uses the file. A
-load that a condition on the job chooses, beside one of the same file with map_location, is not reported.
+a network's, is a warning, as the program goes on from what it has saved, and so is what one rank of the same program is
+seen to save, to the same path or under the same keys. What else is loaded is a hint, and the state of a scheduler or a
+sampler is not reported. A hint is also a path that is an option of the program (`args.resume`) which no script or text
+of the repository passes that starts it, one that is loaded only with such an option, and one that is called pretrained
+or by the name of a published model. It is a hint, too, where nothing in the project saves weights, where nothing in it
+calls the function, and where each command that starts the program starts one process on a machine, whose GPU 0 is its
+own, or the commands of the repository start several ranks of nothing that uses the file. A load that a condition on the
+job chooses, beside one of the same file with map_location, is not reported.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -78,7 +79,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if content is Content.PLAIN or not (known or in_job):
             continue
         ignored = known and _parameter(call) is not None
-        resumed = content is Content.OPTIMIZER and not _published(facts, call)
+        resumed = _is_resumed(facts, call, content) and not _published(facts, call)
         severity = Severity.WARNING if ignored or resumed else Severity.HINT
         message = _MESSAGE if severity is Severity.WARNING else f"if the file holds tensors of a GPU, {_MESSAGE}"
         related = ((known, "here the device is known"),) if known else ()
@@ -95,6 +96,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=given,
         )
+
+
+def _is_resumed(facts: ModuleFacts, call: CallEvent, content: Content) -> bool:
+    """Whether the program goes on from a state that it has saved itself: an optimizer's, or what one rank is seen to
+    save."""
+    if content is not Content.WEIGHTS:
+        return content is Content.OPTIMIZER
+    saves = (
+        s for s in facts.named("torch.save") if s.context.some_ranks_only or attendance.left_to_the_first(facts, s)
+    )
+    return loaded_states.is_saved_by(saves, call)
 
 
 #: puts the parts of a distributed checkpoint together into one file, on the CPU
