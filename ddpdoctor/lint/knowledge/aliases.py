@@ -31,6 +31,7 @@ SPELLINGS = {
 }
 _MODULE_SPELLINGS = (
     ("torch.distributed.distributed_c10d.", "torch.distributed."),
+    ("torch.distributed._tensor.device_mesh.", "torch.distributed.device_mesh."),
     ("torch.nn.utils.clip_grad.", "torch.nn.utils."),
     ("deepspeed.comm.", "torch.distributed."),
     ("torch.distributed.nn.functional.", "torch.distributed.nn."),
