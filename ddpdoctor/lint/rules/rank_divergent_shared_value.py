@@ -4,7 +4,7 @@
 Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
 Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to which each rank saves its
 part, and in the file through which the ranks find each other. Also finds folders that all ranks make under a number
-that each of them counts: `len(os.listdir(root))`.
+that each of them counts: `len(os.listdir(root))`; and, as a hint, those that all ranks make under a time of day.
 
 ## Why it harms
 Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
@@ -92,35 +92,41 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "different folders: broadcast the name from rank 0"
             )
             yield facts.finding(RULE, call.site, message)
-    yield from _numbered_folders(facts)
+    yield from _folders(facts)
     yield from _meeting_points(facts)
 
 
-def _numbered_folders(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`run_7` is made by all ranks, each of which counts the folders that are there."""
+def _folders(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`run_7` is made by all ranks, each of which counts the folders that are there, or `run_1205`, by its clock."""
     for call in facts.concerning(_may_make_folder):
         row = filesystem.function(call.path) if call.path else filesystem.OF_PATHS.get(call.method)
         if row is None or row.use is not Use.MAKES_FOLDER:
             continue
-        _, node = paths.path_of(call)
-        if not paths.numbered(call, node):
-            continue
-        attended = attendance.on_every_rank(facts, call, fetches=True)
+        path, node = paths.path_of(call)
+        numbered = paths.numbered(call, node)
+        dated = not numbered and path is not None and path.tags & Tag.TIME
+        attended = attendance.on_every_rank(facts, call, fetches=True) if numbered or dated else None
         if attended is None:
             continue
-        message = (
-            "each rank counts what is in a folder for this name, and counts what other ranks have made meanwhile, so "
-            "the ranks use different folders: broadcast the name from rank 0"
-        )
         yield facts.finding(
             RULE,
             call.site,
-            Conditional(attended.condition, message),
+            _DATED if dated else Conditional(attended.condition, _NUMBERED),
             related=attended.related,
-            severity=attended.severity,
+            severity=Severity.HINT if dated else attended.severity,
             context=call.context,
-            unconfirmed=attended.open_at(facts, call),
+            unconfirmed=None if dated else attended.open_at(facts, call),
         )
+
+
+_NUMBERED = (
+    "each rank counts what is in a folder for this name, and counts what other ranks have made meanwhile, so the ranks "
+    "use different folders: broadcast the name from rank 0"
+)
+_DATED = Conditional(
+    "where the ranks come here on two sides of a second or minute, ",
+    "each makes a folder of its own, by its own clock: broadcast the name from rank 0",
+)
 
 
 def _who(value: Value) -> str:
