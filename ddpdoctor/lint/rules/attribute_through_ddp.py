@@ -2,7 +2,8 @@
 
 ## What it does
 Finds an attribute or method of your own network that is read from the DistributedDataParallel object around it, and a
-method that is called on what Accelerate's `prepare` returns, which is such an object where several processes train.
+method that is called on what Accelerate's `prepare` returns, which is such an object where several processes train; as
+a hint also one that networks of transformers have, such as `generate`.
 
 ## Why it harms
 The wrapper forwards only the forward pass and the attributes that every `torch.nn.Module` has. Anything else raises
@@ -87,6 +88,7 @@ _OWN = frozenset({
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Reads of what no wrapper has."""
     yield from _of_prepared(facts)
+    yield from _of_prepared_library(facts)
     for access in facts.analysis.accesses:
         if _present(facts, access.name) or access.context.handler == "try" or _asked(access):
             continue
@@ -133,18 +135,36 @@ def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
     for access in facts.analysis.prepared:
         if access.site.file != facts.module.path or access.context.handler == "try" or _asked(access):
             continue
-        network = access.owner.object
-        if not isinstance(network, Instance) or "torch.nn.Module" not in external_bases(facts.analysis, network.info):
+        own = access.owner.object
+        if not isinstance(own, Instance) or "torch.nn.Module" not in external_bases(facts.analysis, own.info):
             continue
-        if find_method(facts.analysis, network.info, access.name) is None or _present(facts, access.name):
+        if find_method(facts.analysis, own.info, access.name) is None or _present(facts, access.name):
             continue
         if any(_undecided(guard) for guard in access.context.guards):
             continue
-        message = (
-            "where several processes train, Accelerate has wrapped the network, and DistributedDataParallel has no "
-            f"attribute {access.name!r}: ask what unwrap_model returns"
-        )
+        message = _PREPARED.format(access.name)
         yield facts.finding(RULE, access.site, message, severity=Severity.WARNING, context=access.context)
+
+
+def _of_prepared_library(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """What a network of transformers is asked for after Accelerate has prepared it."""
+    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC):
+        return
+    for call in facts.methods(*_OF_TRANSFORMERS):
+        network = call.receiver
+        asked = any(_undecided(guard) or _asks_what_it_is(guard) for guard in call.context.guards)
+        if network is None or not network.tags & Tag.PREPARED or call.context.handler == "try" or asked:
+            continue
+        message = _PREPARED.format(call.method)
+        yield facts.finding(RULE, call.site, message, severity=Severity.HINT, context=call.context)
+
+
+_PREPARED = (
+    "where several processes train, Accelerate has wrapped the network, and DistributedDataParallel has no attribute "
+    "{!r}: ask what unwrap_model returns"
+)
+#: methods of the networks of transformers, which nothing else has that is prepared
+_OF_TRANSFORMERS = ("save_pretrained", "generate", "push_to_hub", "resize_token_embeddings")
 
 
 #: what DeepSpeed's engine has, with which a script may wrap the model under a condition
@@ -184,8 +204,11 @@ def _asked(access: Access) -> bool:
     """After a condition that tests what the model is, in any form; a condition on the rank does not count, nor does
     one that only asks whether there is a model.
     """
-    unknown = (g.text for g in access.context.guards if len(g.truth) == 1 and not _there(access.node.value, g.text))
-    return heuristics.ASKS_WHETHER_WRAPPED.found_in_any(text.lower() for text in unknown)
+    return any(_asks_what_it_is(g) for g in access.context.guards if not _there(access.node.value, g.text))
+
+
+def _asks_what_it_is(guard: Guard) -> bool:
+    return len(guard.truth) == 1 and heuristics.ASKS_WHETHER_WRAPPED.found_in(guard.text.lower())
 
 
 def _there(model: ast.expr, condition: str) -> bool:
