@@ -120,7 +120,7 @@ def _element(owner: Value, index: Value) -> Value | None:
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
             return found
-    found = containers.element_of(owner, index.atoms)
+    found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
     return found

@@ -118,7 +118,7 @@ def _listed(call: FunctionCall) -> Value | None:
     """`dict(...)`, `list(items)`, `map(int, items)` element by element."""
     path, args, site = call.path, call.args, call.site
     if path == "builtins.dict":
-        return containers.table(args, call.keywords, site) if call.keywords or args else None
+        return containers.table(args, call.keywords, site)
     obj = args[-1].object if args else None
     if not isinstance(obj, Items):
         return None

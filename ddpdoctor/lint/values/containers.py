@@ -92,10 +92,12 @@ def either(one: Value, two: Value) -> Value:
 
 def gathered(value: Value) -> Value:
     """A list as a value computed from its elements: data of this rank if they are."""
-    element = value.object.element if isinstance(value.object, Listed) else None
-    if element is None or element.taint is not Taint.RANK_LOCAL:
+    obj = value.object
+    elements = obj.items if isinstance(obj, Items) else (obj.element,) if isinstance(obj, Listed) else ()
+    own = [element.tags for element in elements if element is not None and element.taint is Taint.RANK_LOCAL]
+    if not own:
         return value
-    return unknown("gathered", value.atoms, taint=Taint.RANK_LOCAL, tags=value.tags | element.tags)
+    return unknown("gathered", value.atoms, taint=Taint.RANK_LOCAL, tags=value.tags | union(own))
 
 
 def element_of(owner: Value, *key: object) -> Value | None:
@@ -112,6 +114,15 @@ def element_of(owner: Value, *key: object) -> Value | None:
     if element.object is None:
         return element if len(element.atoms) == 1 and not element.known else None
     return of_object(element.object, "element", owner.atoms, *key)._replace(tags=element.tags, taint=element.taint)
+
+
+def entry_of(owner: Value, key: Value) -> Value | None:
+    """What a dict has under an unknown key, if all that is in it is data of this rank."""
+    obj = owner.object
+    held = [value for _, value in obj.entries] if isinstance(obj, Table) and obj.complete and not key.known else []
+    if not held or any(value.taint is not Taint.RANK_LOCAL for value in held):
+        return None
+    return unknown("entry", owner.atoms, key.atoms, taint=Taint.RANK_LOCAL, tags=union(value.tags for value in held))
 
 
 def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
