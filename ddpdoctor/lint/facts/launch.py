@@ -293,3 +293,18 @@ def uses_framework(facts: ModuleFacts) -> bool:
     """Whether the program uses a package that trains on several ranks."""
     modules = (facts.module, *facts.analysis.reached.values())
     return any(packages.imported(module.imports.values(), Does.KNOWN) for module in modules)
+
+
+#: how Lightning's trainer is told of several ranks
+_OF_SEVERAL = ("strategy", "devices", "gpus", "num_nodes")
+#: settings with which it may train on one device
+_OF_ONE = (None, 0, 1, "0", "1", "auto", "cpu")
+
+
+def trainers_of_ranks(facts: ModuleFacts) -> list[CallEvent]:
+    """Lightning's trainers that are told of several devices or machines, or by which strategy their ranks train."""
+    return [
+        call for call in facts.named(frameworks.LIGHTNING)
+        if any(given is not None and (not given.known or given.constant not in _OF_ONE)
+               for given in map(call.keyword, _OF_SEVERAL))
+    ]  # fmt: skip

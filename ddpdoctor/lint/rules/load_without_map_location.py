@@ -1,17 +1,18 @@
 """torch.load without map_location on every rank
 
 ## What it does
-Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, or an
-`Accelerator`, beside `DistributedDataParallel(net, device_ids=...)` in a class or function that each rank runs, and a
-function that ignores its own parameter `map_location`. What goes into `load_state_dict` of an optimizer, perhaps beside
-a network's, is a warning, as the program goes on from what it has saved, and so is what one rank of the same program is
-seen to save, to the same path or under the same keys. What else is loaded is a hint, and the state of a scheduler or a
-sampler is not reported. A hint is also a path that is an option of the program (`args.resume`) which no script or text
-of the repository passes that starts it, one that is loaded only with such an option, and one that is called pretrained
-or by the name of a published model. It is a hint, too, where nothing in the project saves weights, where nothing in it
-calls the function, and where each command that starts the program starts one process on a machine, whose GPU 0 is its
-own, or the commands of the repository start several ranks of nothing that uses the file. A load that a condition on the
-job chooses, beside one of the same file with map_location, is not reported.
+Finds `torch.load(path)` without `map_location` in a program that creates a process group which may use NCCL, an
+`Accelerator`, or a `Trainer` of Lightning that is told of several ranks, beside `DistributedDataParallel(net,
+device_ids=...)` in a class or function that each rank runs, and a function that ignores its own parameter
+`map_location`. What goes into `load_state_dict` of an optimizer, perhaps beside a network's, is a warning, as the
+program goes on from what it has saved, and so is what one rank of the same program is seen to save, to the same path or
+under the same keys. What else is loaded is a hint, and the state of a scheduler or a sampler is not reported. A hint is
+also a path that is an option of the program (`args.resume`) which no script or text of the repository passes that
+starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a published
+model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function, and where
+each command that starts the program starts one process on a machine, whose GPU 0 is its own, or the commands of the
+repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside one of
+the same file with map_location, is not reported.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -65,6 +66,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on all ranks without a device."""
     groups = facts.named(devices.GROUP)
     makers = [c for c in facts.named(frameworks.ACCELERATOR) if not _kept_on_cpu(c)]
+    makers += launch.trainers_of_ranks(facts)
     # who wraps a network of one GPU in each process is run by all of them, wherever the group is made
     wraps = [c for c in facts.named(*DDP_PATHS) if devices.of_one_gpu(c)]
     on_gpus = _on_gpus(facts, groups) or bool(makers)
