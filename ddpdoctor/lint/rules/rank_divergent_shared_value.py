@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ddpdoctor.lint.facts import attendance, paths
+from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
@@ -106,7 +107,7 @@ def _folders(facts: ModuleFacts) -> Iterator[Finding | None]:
         numbered = paths.numbered(call, node)
         dated = not numbered and path is not None and path.tags & Tag.TIME
         attended = attendance.on_every_rank(facts, call, fetches=True) if numbered or dated else None
-        if attended is None:
+        if attended is None or (dated and attended.how not in _SEEN):
             continue
         yield facts.finding(
             RULE,
@@ -119,6 +120,8 @@ def _folders(facts: ModuleFacts) -> Iterator[Finding | None]:
         )
 
 
+#: with a clock, only what the file itself shows that all ranks do
+_SEEN = (Attendance.PROVED, Attendance.SHOWN)
 _NUMBERED = (
     "each rank counts what is in a folder for this name, and counts what other ranks have made meanwhile, so the ranks "
     "use different folders: broadcast the name from rank 0"
