@@ -21,6 +21,7 @@ from ddpdoctor.lint.interpreter.trace import (
     Scope,
     Trace,
     Transfer,
+    all_nodes,
     exits,
     leaves,
     operates,
@@ -207,6 +208,8 @@ class Builder:
         side, deciding = self._decide(node, path.assumed)
         if side is not None:
             return self._sequence(node.then if side else node.other, rest, path.under(node) if deciding else path)
+        if path.guard is None and _joins_once(node):
+            return rest
         symbol = _atom(node, self.rank)
         unproved = self._unproved(node, symbol, path.guard)
         if unproved is not None:
@@ -304,6 +307,15 @@ class Builder:
     def _numbered(self, key: tuple[object, ...], rest: Cell | None) -> int:
         whole = (*key, _number(rest))
         return self.numbers.setdefault(whole, len(self.numbers) + 1)
+
+
+def _joins_once(branch: Branch) -> bool:
+    """`if not dist.is_initialized(): dist.init_process_group()`: at the first of such places, wherever that is on a
+    rank's way, and at no other."""
+    if not heuristics.ASKS_FOR_GROUP.found_in(branch.text) or exits((branch,)):
+        return False
+    ops = {node.op for node in all_nodes((branch,)) if isinstance(node, Op)}
+    return ops == {"init_process_group"}
 
 
 def _atom(branch: Branch, rank: int) -> Atom:
