@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ddpdoctor.lint.deferred.confirmations import Confirmation, confirmation, depends_on_the_start, is_unreached
+from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached
+from ddpdoctor.lint.deferred.confirmations import confirmation
 from ddpdoctor.lint.deferred.repository import Repository, top_of
+from ddpdoctor.lint.deferred.started_ranks import depends_on_the_start
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 
 #: notes of what only the project's other files can show

@@ -1,0 +1,81 @@
+"""Who passes a program its local rank as an option, and whether it reads that. Impure: reads files."""
+
+from __future__ import annotations
+
+import re
+
+from ddpdoctor.lint.deferred.asked_versions import ASKED_FOR_TORCH_1
+from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
+from ddpdoctor.lint.deferred.launch_scripts import needs_no_local_rank
+from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.repository import Repository
+from ddpdoctor.lint.deferred.started_ranks import starts_otherwise
+from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.knowledge.packages import FOR_TORCH_1
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+
+
+def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the old launcher starts it, as a script or text says; and what speaks against it."""
+    path, launches = path_of(finding), repository.launches
+    at = launches.by_old_launcher.get(path)
+    if at is not None and not launches.are_for_torch_1(path) and _ends_at_unknown_options(path):
+        said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
+        if _OLD_IMPORT.search(read_file(path) or b"") is not None:
+            return Confirmation(said, Severity.WARNING, at, "where torch is 2.0 or newer, ")
+        return Confirmation(said, Severity.ERROR, at)
+    hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
+    if launches.are_for_torch_1(path):
+        return None if hands_on else ASKED_FOR_TORCH_1
+    if (told := _told_by_texts(repository, path)) is not None:
+        return told
+    by_deepspeed = place_of(launches.by_deepspeed, path)
+    if by_deepspeed is not None and all(map(needs_no_local_rank, launches.shown_commands(path))):
+        return Confirmation("DeepSpeed's launcher, which starts it, passes the underscore", Severity.HINT, by_deepspeed)
+    if hands_on:
+        return None if launches.launched or launches.as_one else Confirmation("nothing here says how it is started")
+    if launches.commands(path) and _is_unread(repository, path):
+        return _READ_BY_NONE
+    return _BY_NO_LAUNCHER if starts_otherwise(repository, path) else None
+
+
+def _told_by_texts(repository: Repository, path: str) -> Confirmation | None:
+    """Whether a text starts it, or a program that uses it, by the old launcher."""
+    started = repository.launches.by_old_launcher_in_texts
+    if (at := place_of(started, path)) is not None:
+        return Confirmation("it is started here by torch.distributed.launch", at=at)
+    using = (at for program, at in started.items() if repository.uses(program, path))
+    if (at := next(using, None)) is not None:
+        return Confirmation("a program that uses it is started here by torch.distributed.launch", at=at)
+    return None
+
+
+#: the program imports what was there with torch 1
+_OLD_IMPORT = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(?:" + "|".join(map(re.escape, FOR_TORCH_1)).encode() + rb")\b", re.MULTILINE
+)
+
+
+_BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
+
+
+_READ_BY_NONE = Confirmation(
+    "nothing reads the option, and no script or text starts it by torch.distributed.launch, which passes the other",
+    Severity.HINT,
+)
+
+
+#: what may read the option: an attribute, a key, a parameter, all options at once, and DeepSpeed
+_READS_OPTION = re.compile(
+    rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bvars\(|\.__dict__\b|\bdeepspeed\b|\bTrainingArguments\b"
+)
+
+
+def _is_unread(repository: Repository, path: str) -> bool:
+    """Whether neither a program nor a file that it imports reads its local rank from the options."""
+    texts = repository.used_by(path)
+    return texts is not None and not any(_READS_OPTION.search(text) for text in texts)
+
+
+def _ends_at_unknown_options(path: str) -> bool:
+    return b"parse_known_args" not in (read_file(path) or b"parse_known_args")

@@ -1,0 +1,156 @@
+"""Whether a repository starts several ranks of what a finding is about. Impure: reads files."""
+
+from __future__ import annotations
+
+import re
+
+from ddpdoctor.lint.deferred import rank_starters
+from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
+from ddpdoctor.lint.deferred.launch_scripts import says_launched
+from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.repository import Repository
+from ddpdoctor.lint.files import read_file
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import choices_at
+from ddpdoctor.program.text import text_of
+
+#: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
+SEVERAL = re.compile(
+    rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+)
+
+
+def starts_otherwise(repository: Repository, path: str) -> bool:
+    """Whether the repository says how its programs are started, and this one, or any, is not by a launcher."""
+    launches = repository.launches
+    if place_of(launches.by_launcher, path) is not None or not (launches.launched or launches.as_one):
+        return False
+    is_program = b"__main__" in (read_file(path) or b"")
+    return is_program or not launches.by_launcher
+
+
+#: what does harm only where a program runs as several ranks, and is no proof of a hang
+OF_SEVERAL_RANKS = frozenset({
+    "DD101", "DD102", "DD103", "DD106", "DD108", "DD110", "DD124", "DD125", "DD131", "DD132", "DD133", "DD135", "DD136",
+    "DD141", "DD142", "DD143", "DD165", "DD168", "DD171", "DD173", "DD174", "DD175",
+})  # fmt: skip
+
+
+#: what does harm only where several ranks get there
+IF_SEVERAL_COME = frozenset({
+    "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD127",
+    "DD164", "DD169",
+})  # fmt: skip
+
+
+#: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
+_MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
+
+
+#: what does harm only where a sampler for several ranks is made
+_WITH_SAMPLERS = frozenset({"DD101"})
+
+
+LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
+
+
+def depends_on_the_start(finding: Finding) -> bool:
+    """Whether the finding says nothing to those who start the program as one process."""
+    return finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS | IF_SEVERAL_COME
+
+
+def started_alone(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the scripts and texts of the repository start the program as one process, and nothing starts ranks."""
+    if not depends_on_the_start(finding):
+        return None
+    path, launches = path_of(finding), repository.launches
+    if finding.severity is Severity.ERROR and finding.code in IF_SEVERAL_COME:
+        return _proven_of_one(repository, path)
+    # a text may name it from a folder that nothing tells: one that starts several counts, unless another file has
+    # the name as well and this one is started as one
+    launched = place_of(launches.launched, path) is not None
+    if path in launches.shown or (launched and (path not in launches.as_one or repository.is_only(path))):
+        return None
+    at = place_of(launches.as_one, path)
+    if at is None and launches.by_launcher:
+        return _beside_the_launched(repository, finding)
+    if at is None and not launches.as_one:
+        return None
+    if says_launched(read_file(path) or b"") or repository.configurations.describe_a_job:
+        return None
+    if repository.may_start_ranks(path, program=at is not None):
+        return None
+    said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
+    given = LOWER[finding.severity]
+    if place_of(launches.as_one_by_setting, path) is not None:
+        given = Severity.WARNING  # the number is there to be changed
+    by_launcher = place_of(launches.as_one_by_launcher, path) is not None
+    if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
+        given = Severity.HINT  # where nothing tells of ranks, another sampler is made
+    return Confirmation(said, given, at, condition)
+
+
+def _proven_of_one(repository: Repository, path: str) -> Confirmation | None:
+    """Of a proof about several ranks, whether what uses the file is started as one process, and nothing as several."""
+    users = repository.users_of(path)
+    places = (place_of(repository.launches.as_one, user) for user in sorted(users or ()))
+    at = next(filter(None, places), None)
+    if at is None or _never_as_several(repository, path) is None:
+        return None
+    said, condition = "scripts and texts start what uses it as one process only", "if it is started as several ranks, "
+    return Confirmation(said, Severity.WARNING, at, condition)
+
+
+def _beside_the_launched(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether several ranks are started of other programs, none of which uses this file, and it starts none itself."""
+    path = path_of(finding)
+    users = repository.users_of(path) if finding.severity is Severity.WARNING else None
+    if users is None or any(SEVERAL.search(read_file(user) or b"") for user in users):
+        return None
+    alone = _never_as_several(repository, path)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
+
+
+def _is_chosen(path: str, line: int) -> bool:
+    """Whether a line is under a condition, other than that the file is the program."""
+    tree = source.tree_of(read_file(path) or b"")
+    return tree is not None and any("__main__" not in text_of(test) for test in choices_at(tree, line))
+
+
+#: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
+_SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b|lightning(?s:.*)\bTrainer\(")
+
+
+def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
+    """Whether the scripts and texts say how programs are started, and none that uses this file as several ranks;
+    `untold`: they need not say it, if there are any, and no script starts something of which it gives no name."""
+    launches, users = repository.launches, repository.users_of(path)
+    told = launches.launched or launches.as_one or (untold and launches.scripts and not launches.start_unnamed)
+    if users is None or not told or repository.configurations.describe_a_job:
+        return None
+    several = {**launches.shown, **launches.by_launcher}
+    if any(place_of(several, user) is not None for user in users):
+        return None
+    texts = {user: read_file(user) or b"" for user in users}
+    # what those start that name the programs in their commands is known
+    shown = [text for user, text in texts.items() if user not in launches.naming]
+    if any(map(_SPAWNS.search, texts.values())) or any(map(says_launched, shown)):
+        return None
+    if any(map(rank_starters.starts_launcher, (*shown, *(repository.used_by(path) or ())))):
+        return None
+    return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
+
+
+def nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether nothing in the repository starts several ranks of the program, and that is all that would be wrong."""
+    if finding.severity is not Severity.WARNING or finding.code not in _MILD | IF_SEVERAL_COME:
+        return None
+    alone = _never_as_several(repository, path_of(finding), untold=finding.code in _MILD)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
+
+
+def one_process(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether a script or text starts it without a launcher."""
+    at = repository.launches.alone.get(path_of(finding))
+    return Confirmation("it is started here without a launcher", at=at) if at is not None else None

@@ -1,0 +1,125 @@
+"""Whether the programs of a repository, as it starts them, get to a line. Impure: reads files."""
+
+from __future__ import annotations
+
+import posixpath
+
+from ddpdoctor.lint.deferred import asked_values, given_options
+from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
+from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.repository import Repository
+from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, LOWER, depends_on_the_start
+from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program import source
+
+#: what does harm at the moment in which a line runs
+_AS_IT_RUNS = frozenset({"DD124", "DD171", "DD173", *IF_SEVERAL_COME})
+
+
+#: of these, what a setting may ask for that has many names
+_ASKED_FOR = frozenset({"DD124", "DD171"})
+
+
+def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether nothing in the project, but perhaps a test, uses the function or class, or gives what it asks for."""
+    if finding.code not in _AS_IT_RUNS or not depends_on_the_start(finding):
+        return None
+    name = repository.unused_at(path_of(finding), finding.line)
+    said = f"nothing in the project but its tests uses {name}"
+    if name:
+        return Confirmation(said, LOWER[finding.severity], condition=f"if anything uses {name}, ")
+    return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
+
+
+def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it runs only where a setting has a name that no program offers, or that nothing in the repository
+    mentions although it gives that setting others where it starts its programs."""
+    if (not_offered := _not_offered(repository, finding)) is not None:
+        return not_offered
+    if not (repository.launches.launched or repository.launches.as_one):
+        return None
+    for tree, line in trees_at(places_of(finding)):
+        for asked, names in asked_values.asked_at(tree, line):
+            said = _never_one_of(repository, asked, names)
+            if said:
+                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {' or '.join(names)}, ")
+    return None
+
+
+def _never_one_of(repository: Repository, asked: str, names: tuple[str, ...]) -> str:
+    """What says that a setting is none of these where the repository starts its programs, "" if nothing does."""
+    if repository.sets(asked):
+        listed = " or ".join(names)
+        mentioned = any(map(repository.mentions, names))
+        return "" if mentioned else f"nothing in the repository mentions {listed} but such conditions"
+    found = (given_options.defaults(text, asked) for text in (repository.texts or {}).values())
+    known = frozenset[str]().union(*(one for one in found if one is not None))
+    told = ", ".join(map(repr, sorted(known)))
+    return f"no script or text gives {asked}, which is {told} then" if known and known.isdisjoint(names) else ""
+
+
+def _not_offered(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it runs only where an option has a name that is none of its choices, in each program that has it."""
+    for tree, line in trees_at(places_of(finding)):
+        for asked, names in asked_values.asked_at(tree, line):
+            offered = [given_options.offered(text, asked) for text in (repository.texts or {}).values()]
+            choices = [one for one in offered if one is not None]
+            if choices and all(one.isdisjoint(names) for one in choices):
+                listed = " or ".join(names)
+                said = f"{asked} is never {listed}: no program offers that"
+                return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
+    return None
+
+
+def of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is in the tests, examples or tools of a library of others, which the repository holds a copy of, and
+    nothing outside of the copy starts it."""
+    if not depends_on_the_start(finding):
+        return None
+    path = path_of(finding)
+    folder = repository.copied_library(path)
+    if not folder or any(not script.startswith(f"{folder}/") for script in repository.launches.starting(path)):
+        return None
+    name = posixpath.basename(folder)
+    said = f"nothing outside of the copy of a library in {name} starts it"
+    return Confirmation(said, Severity.HINT, condition=f"if this part of the copy in {name} runs, ")
+
+
+def in_test(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is in a test, and no script or text starts that by a launcher: it runs as one process, or starts ranks
+    for a moment."""
+    path = path_of(finding)
+    if finding.severity is not Severity.WARNING or not repository.is_test(path):
+        return None
+    if place_of(repository.launches.by_launcher, path) is not None:
+        return None
+    return Confirmation("it is a test, which no script or text starts by a launcher", Severity.HINT)
+
+
+def never_given(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether what is loaded is an option of the program that no script or text which starts it passes, or that all
+    give what others have published; or is loaded only with one that is off by default, or with a setting that is
+    off."""
+    path = path_of(finding)
+    commands = repository.launches.commands(path)
+    raw = read_file(path) if commands else None
+    for dests, names in given_options.asked_at(raw, finding.line, finding.end_line) if raw is not None else ():
+        giving = [command for command in commands if given_options.gives(command, names)]
+        options = ", ".join(f"--{dest}" for dest in dests)
+        if not giving:
+            return Confirmation(f"no script or text that starts it passes {options}", Severity.HINT)
+        if all(heuristics.PUBLISHED.found_in(given_options.value_in(command, names)) for command in giving):
+            return Confirmation(
+                f"the scripts and texts that start it pass published weights as {options}", Severity.HINT
+            )
+    return switched_off(repository, finding)
+
+
+def switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is under a setting that is off in every file of the project that sets it."""
+    tree = source.tree_of(read_file(path_of(finding)) or b"")
+    off = given_options.off_at(tree, finding.line, repository.configurations.off_values) if tree is not None else ()
+    name = next(iter(off), "")
+    return Confirmation(f"every file that sets {name} has it off", Severity.HINT) if name else None
