@@ -21,6 +21,10 @@ _STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
 _PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
 #: a setting for FSDP, of Accelerate or of the Trainer of transformers
 _FSDP = re.compile(rb"distributed_type[\"']?\s*:\s*[\"']?FSDP|^\s*[\"']?fsdp(?:_config)?[\"']?\s*:", re.MULTILINE)
+#: Accelerate's file for a job that shards nothing
+_OF_ANOTHER_KIND = re.compile(
+    rb"^\s*[\"']?distributed_type[\"']?\s*:\s*[\"']?(?:MULTI_(?:GPU|CPU|NPU)|NO)\b", re.MULTILINE
+)
 #: a job of Kubernetes whose pods are ranks
 _MANIFEST = re.compile(
     rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
@@ -58,8 +62,11 @@ class Configurations:
 
     def zero_stages(self, path: str, program: bytes, commands: Iterable[bytes]) -> frozenset[bytes]:
         """The stages that a program may be started with: those of the configurations that the commands name which start
-        it, or else of those that it names itself, or else of those beside it, or else of any in the repository."""
+        it, or that these name, or else of those that it names itself, or else of those beside it, or else of any in the
+        repository."""
         asked = {name for command in commands for name in _NAMED.findall(command)}
+        # Accelerate's file may name that of DeepSpeed
+        asked |= {name for text in _called(asked, self.files).values() for name in _NAMED.findall(text)}
         own = set(_NAMED.findall(program))
         beside = {p: text for p, text in self._of_zero.items() if posixpath.dirname(p) == posixpath.dirname(path)}
         texts = (
@@ -75,7 +82,9 @@ class Configurations:
         """Whether a file of settings makes something shard models by FSDP, or a program gives Accelerate a plugin that
         does; so it may where there are too many programs."""
         programs = self.programs
-        return programs is None or _in_any(_PLUGIN, programs.values()) or _in_any(_FSDP, self.files.values())
+        # what a file that asks for another kind of job says of FSDP stays without effect
+        asking = (text for text in self.files.values() if not _OF_ANOTHER_KIND.search(text))
+        return programs is None or _in_any(_PLUGIN, programs.values()) or _in_any(_FSDP, asking)
 
     @cached_property
     def describe_a_job(self) -> bool:

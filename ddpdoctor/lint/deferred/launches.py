@@ -120,11 +120,9 @@ class Launches:
         """The scripts and texts that start a program."""
         return list(dict.fromkeys(script for script, program, _ in self._commands if is_named(program, path)))
 
-    def on_nodes(self, path: str, around: str) -> Place | None:
-        """(script or text, line) that starts a program on several nodes; where nothing starts it, any program of the
-        folder around it."""
-        scripts = self.starting(path) or [script for script in self.scripts if script.startswith(f"{around}/")]
-        found = ((script, launch_scripts.on_nodes(self.scripts[script])) for script in scripts)
+    def on_nodes(self, path: str) -> Place | None:
+        """(script or text, line) that starts a program on several nodes."""
+        found = ((script, launch_scripts.on_nodes(self.scripts[script])) for script in self.starting(path))
         return next((self._place(script, line) for script, line in found if line is not None), None)
 
     def pass_local_rank(self, path: str) -> bool:

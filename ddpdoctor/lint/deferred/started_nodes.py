@@ -19,18 +19,17 @@ def on_one_node(repository: Repository, finding: Finding) -> Confirmation | None
     path, launches = path_of(finding), repository.launches
     if finding.code not in _ON_A_SECOND_NODE or finding.severity is Severity.HINT:
         return None
-    on_nodes = launches.on_nodes(path, repository.top)
-    if not launches.starting(path) or on_nodes is not None or repository.configurations.describe_a_job:
+    if not launches.starting(path) or launches.on_nodes(path) is not None or repository.configurations.describe_a_job:
         return None
     said, condition = "each command that starts it is for one machine", "if this is ever started on two nodes, "
     return Confirmation(said, Severity.HINT, condition=condition)
 
 
 def on_several_nodes(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether the program is started on several nodes, as its scripts say, or those of the project where none starts
-    it; and with its local rank, if that is an option."""
+    """Whether what uses the file is started on several nodes, and with its local rank, if that is an option."""
     path, launches = path_of(finding), repository.launches
-    at = launches.on_nodes(path, repository.top)
+    users = repository.users_of(path) or {path}
+    at = next(filter(None, map(launches.on_nodes, sorted(users))), None)
     if at is None or (_needs_local_rank(path) and not launches.pass_local_rank(path)):
         return None
     return Confirmation("the program is started on several nodes here", at=at)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import draws_by_sample, networks
-from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
@@ -50,6 +50,15 @@ def in_loader(machine: Machine, loader: CallEvent, drawing: Collection[str] = ra
     return _drawn(machine, infos, drawing)
 
 
+def streams(machine: Machine, loader: CallEvent) -> bool:
+    """Whether the data set of a loader is one that is only gone through: an `IterableDataset`."""
+    return any(_is_stream(machine, data) for data in _data(loader.argument(0, "dataset")))
+
+
+def _is_stream(machine: Machine, info: ClassInfo) -> bool:
+    return any(base.endswith("IterableDataset") for base in external_bases(machine, info))
+
+
 def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
     """The function that a loader is given, itself or with some of its arguments, or as an object that is called."""
     obj = value.object if value is not None else None
@@ -61,13 +70,15 @@ def _called(machine: Machine, value: Value | None) -> list[FunctionInfo]:
     return [called] if called is not None else []
 
 
-def in_made(machine: Machine, drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
+def in_made(
+    machine: Machine, drawing: Collection[str] = randomness.DRAWS, *, streams: bool = True
+) -> Draw | None:  # fmt: skip
     """Where a data set or a transform draws that the program makes, in whatever way it gets to a loader: from a list
-    that grows, a table of classes, a function that chooses."""
+    that grows, a table of classes, a function that chooses; `streams`: also those that are only gone through."""
     made = {last_name(node.func) for node in _run(machine) if isinstance(node, ast.Call)}
     for module in list(machine.reached.values()):
         for info in module.classes:
-            if info.name in made and not _is_of_main_process(info):
+            if info.name in made and not _is_of_main_process(info) and (streams or not _is_stream(machine, info)):
                 run = [info.methods[name] for name in (*_RUN, "__call__") if name in info.methods]
                 draw = _drawn(machine, run, drawing) if run else None
                 if draw is not None:
@@ -177,8 +188,9 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str]
         nodes = walk(info.node)
         if first is None and any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
             return None
+        in_place = _in_place_of_given(info.node)
         for node in nodes:
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.Call) and node not in in_place:
                 path = aliases.canonical(info.module.imported(node.func))
                 if path in drawing and not any(k.arg == "generator" for k in node.keywords):
                     first = first or Draw(site_of(info.module, node), path)
@@ -187,6 +199,19 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str]
                 inner = _own(machine, info, node.func)
                 infos.extend([inner] if inner is not None else [])
     return first
+
+
+def _in_place_of_given(function: ast.AST) -> set[ast.AST]:
+    """What a function does where it is not given something: `if noise is None: noise = torch.randn_like(x)`."""
+    given = {a.arg for n in walk(function) if isinstance(n, ast.arguments) for a in (*n.args, *n.kwonlyargs)}
+    return {
+        inner
+        for node in walk(function)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.Is)
+        and isinstance(node.test.left, ast.Name) and node.test.left.id in given
+        for statement in node.body
+        for inner in walk(statement)
+    }  # fmt: skip
 
 
 def _alike(one: str, other: str) -> bool:

@@ -539,14 +539,19 @@ def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
 
 def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
     """In a data set of another file: workers call it, but no simulated code does."""
-    draws = (random_draws.in_loader(facts.analysis, call) for call in facts.named(aliases.LOADER))
+    loads = facts.named(aliases.LOADER)
+    if facts.named(frameworks.ACCELERATOR):
+        # Accelerate draws a stream on one rank, and sends each rank its part
+        loads = [call for call in loads if not random_draws.streams(facts.analysis, call)]
+    draws = (random_draws.in_loader(facts.analysis, call) for call in loads)
     return [_of(draw, by_worker=True) for draw in draws if draw is not None]
 
 
 def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
     """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
     loads = facts.named(aliases.LOADER) or (facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader"))
-    draw = random_draws.in_made(facts.analysis) if loads else None
+    streams = not facts.named(frameworks.ACCELERATOR)
+    draw = random_draws.in_made(facts.analysis, streams=streams) if loads else None
     if draw is not None:
         yield _of(draw, by_worker=True)
 

@@ -265,15 +265,6 @@ TAKES_OUT_REPEATED = _words(
     "gather_for_metrics", "total_size", "unique", "aux_val_loader", "SequentialDistributedSampler", "collect_results",
     "distributed_concat",
 )  # fmt: skip
-SAYS_REPEATED = _pattern(
-    "the program tells its users that its evaluation repeats samples",
-    "DD107: the program says that samples are repeated", r"duplicate (?:entries|samples)|slightly alter",
-)  # fmt: skip
-MEASURED = _pattern(
-    "an evaluation measures more than a loss", "DD107: counts summed after the loop",
-    r"acc(?!ele|ess|um|ept|ord|ount)|correct|top_?[15k]\b|iou|intersect|\bhits?|recall|precision|f1|auroc|(?:_|\b)auc|"
-    r"(?:_|\b)m?ap(?:_|\b|\d)|score|bleu|rouge|psnr|ssim|dice|reward|metrics?$|predictions|confusion|error_rate",
-)  # fmt: skip
 PADS_TEXTS = _words(
     "batches are texts, padded to the longest one in them",
     "DD110: texts that each rank pads to its longest",

@@ -39,8 +39,8 @@ for x, y in loader:
 No automatic fix: without padding, ranks get unequal numbers of batches, so the loop must not contain a collective.
 
 ## When it is wrong
-When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks). It is a
-hint where only a loss is averaged, and where the program tells its users that samples are repeated.
+When the length of the data set is a multiple of the world size (with Accelerate, of the batches of all ranks), which is
+so for many of the usual sets and numbers of ranks; and where a few samples among thousands change nothing: a hint.
 Not reported are `gather_for_metrics`, results truncated to the length of the data set, an `Accelerator` that was told
 `even_batches=False`, a loader that drops its last batch, which holds what is repeated, and with Accelerate a loop that
 may break off before the end of the data.
@@ -54,7 +54,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, evaluations, loaders
+from ddpdoctor.lint.facts import evaluations, loaders
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import frameworks, heuristics
@@ -69,7 +69,7 @@ from ddpdoctor.program.sites import SourceSite
 RULE = LintRule(
     "DD107",
     "eval-padding-skews-metric",
-    Severity.WARNING,
+    Severity.HINT,
     advice="give each rank its own part without padding, and reduce sums and counts",
 )
 
@@ -108,8 +108,7 @@ def _by_sampler(facts: ModuleFacts) -> Iterator[Finding | None]:
             *_, (loop, _) = evaluations.functions(facts, iteration)
             related = ((loop, "evaluated here"), (reduction, "summed over ranks here"))
             here = sampler.site if sampler.site.file == facts.module.path else loop
-            severity = _severity(facts, iteration, sampler.site)
-            yield facts.finding(RULE, here, message, related=related, context=iteration.context, severity=severity)
+            yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
 def _repeats(iteration: Iteration, sampler: Made) -> bool:
@@ -145,14 +144,6 @@ def _takes_out_repeated(facts: ModuleFacts, iteration: Iteration) -> bool:
     return not there.isdisjoint(heuristics.TAKES_OUT_REPEATED.words)
 
 
-def _severity(facts: ModuleFacts, iteration: Iteration, made: SourceSite) -> Severity:
-    """A hint where only a loss is averaged, and where the program itself says that samples are repeated."""
-    module = blocks.module_of(facts, made)
-    told = module is not None and heuristics.SAYS_REPEATED.found_in(module.text)
-    measured = heuristics.MEASURED.found_in_any(evaluations.words(facts, iteration))
-    return Severity.WARNING if measured and not told else Severity.HINT
-
-
 def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Evaluation over a loader that Accelerate has prepared, with everything gathered."""
     calls = [call for call in facts.methods(*_KEEPING) if call.site.file == facts.module.path and _gathers(call)]
@@ -172,8 +163,7 @@ def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
                 f"{call.method} keeps them: they are counted twice",
             )
             related = ((iteration.loop.site, "evaluated here"),)
-            severity = _severity(facts, iteration, call.site)
-            yield facts.finding(RULE, call.site, message, related=related, context=call.context, severity=severity)
+            yield facts.finding(RULE, call.site, message, related=related, context=call.context)
 
 
 def _gathers(call: CallEvent) -> bool:

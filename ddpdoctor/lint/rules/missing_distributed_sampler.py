@@ -46,7 +46,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -120,8 +120,10 @@ def _backward(op: Op) -> bool:
 
 
 def _split(facts: ModuleFacts, dataset: Value | None, depth: int = 0) -> bool:
-    """The data set, or something that it is created from, depends on the rank."""
-    if dataset is None or loaders.shard_tags(facts, dataset) & _SPLITS or len(dataset.atoms) > 1:
+    """The data set, or something that it is created from, depends on the rank, or is data of this rank."""
+    if dataset is None or dataset.taint is Taint.RANK_LOCAL or len(dataset.atoms) > 1:
+        return True
+    if loaders.shard_tags(facts, dataset) & _SPLITS:
         return True
     obj = dataset.object
     if isinstance(obj, (Instance, Made)) and depth < 4:

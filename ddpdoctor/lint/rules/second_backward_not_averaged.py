@@ -102,6 +102,7 @@ def _follows(first: CallEvent, second: CallEvent) -> bool:
         and first.context.chain == second.context.chain
         and first.context.loops == second.context.loops
         and first.keyword("inputs") is None
+        and "except" not in (first.context.handler, second.context.handler)
         and surely_before(first.context, second.context)
         and not exclusion.contradict(both)
     )

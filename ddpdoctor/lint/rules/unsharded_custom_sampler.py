@@ -42,7 +42,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
@@ -86,6 +86,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, here, message, related=related, context=iteration.context)
 
 
+def _starts_others(facts: ModuleFacts) -> bool:
+    """Whether the program starts processes, and may run this as one itself: `run(0)`, where there is one rank."""
+    return bool(facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES))
+
+
 def _undivided(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`DistributedSampler(data, rank=0)`, and one that counts other data."""
     for iteration in facts.iterations:
@@ -104,7 +109,7 @@ def _undivided(facts: ModuleFacts) -> Iterator[Finding | None]:
         elif replicas is not None and replicas.constant == 1:
             message = "this sampler divides for one rank: every rank trains on all of the samples"
             yield facts.finding(RULE, here, message, context=context)
-        elif rank is not None and type(rank.constant) is int:
+        elif rank is not None and type(rank.constant) is int and not _starts_others(facts):
             message = f"every rank asks for the share of rank {rank.constant}: all train on the same samples"
             yield facts.finding(RULE, here, message, context=context)
         elif data is not None and read is not None and _apart(data, read) and _apart(read, data):

@@ -79,6 +79,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _found(facts: ModuleFacts, loader: CallEvent, draw: Draw) -> Finding | None:
     message = "the data set draws from numpy, whose state is the same in every worker: seed each worker"
     older = facts.torch_version < _SEEDED
+    if not older and (draw.by_sample or not _is_for_training(loader)):
+        return None  # workers part by themselves where the samples decide how much is drawn; evaluations draw little
     return facts.finding(
         RULE,
         loader.site,
@@ -86,8 +88,7 @@ def _found(facts: ModuleFacts, loader: CallEvent, draw: Draw) -> Finding | None:
         related=((draw.site, "drawn here"),),
         context=loader.context,
         severity=Severity.HINT,
-        # workers part by themselves where the samples decide how much is drawn
-        unconfirmed=None if older or draw.by_sample else Unconfirmed(loader.site),
+        unconfirmed=None if older else Unconfirmed(loader.site),
     )
 
 

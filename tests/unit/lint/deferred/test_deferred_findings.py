@@ -1086,7 +1086,7 @@ READ = TO_NODES.format(rank='int(os.environ["LOCAL_RANK"])')
         ({"README.md": '    "nodes": 1,\n\n`torchrun train.py --settings one.json`'}, "hint"),
         # of another program; where none starts this one, it is the repository's custom
         ({"run.sh": "torchrun train.py", "other.sh": "torchrun --nnodes 2 other.py"}, "hint"),
-        ({"other.sh": "torchrun --nnodes 2 other.py"}, "warning"),
+        ({"other.sh": "torchrun --nnodes 2 other.py"}, "hint"),
     ],
 )
 def test_a_local_rank_for_the_global_one_matters_where_there_are_several_nodes(
@@ -1116,7 +1116,7 @@ def main(model):
     [
         ({"nets/run.sh": "torchrun train.py"}, "hint"),
         ({"nets/run.sh": "torchrun --nnodes 2 train.py"}, "warning"),
-        ({"nets/run.sh": "#SBATCH -N 4"}, "warning"),
+        ({"nets/run.sh": "#SBATCH -N 4"}, "hint"),
         ({"nets/run.sh": "# torchrun --nnodes 2 train.py"}, "hint"),
         # what others start, of another project or not
         ({"run.sh": "#SBATCH -N 4"}, "hint"),
