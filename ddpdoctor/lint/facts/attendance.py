@@ -338,12 +338,14 @@ def _chosen(module: Module) -> frozenset[str]:
 
 
 def _same_everywhere(facts: ModuleFacts, function: ast.expr) -> bool:
-    """Whether a function in a condition gives the same on every rank, or is one of this file, which was followed."""
+    """Whether a function in a condition gives the same on every rank, or is one of this file, which was followed and
+    does not name the rank."""
     name = last_name(function)
     if name in heuristics.SAME_EVERYWHERE.words or heuristics.ASKS_DISK.found_in(name):
         return True
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self"
-    return own and any(name in info.methods for info in facts.module.classes)
+    methods = [info.methods[name] for info in facts.module.classes if name in info.methods] if own else []
+    return bool(methods) and not any(heuristics.NAMES_RANK.found_in(text_of(method.node)) for method in methods)
 
 
 def _may_be_left_out(facts: ModuleFacts, module: Module, calls: tuple[str, ...]) -> bool:

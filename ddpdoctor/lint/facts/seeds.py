@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts import averaged_gradients, draws_by_sample, launch, lo
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
-from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Guard
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, RandomFunction, Use
@@ -513,8 +513,16 @@ def _reaches_few(test: ast.expr, counted: set[str]) -> bool:
 
 def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
     """Draws from global generators, in the order of execution."""
-    draws = (call for call in facts.named(*randomness.DRAWS) if call.keyword("generator") is None)
+    draws = (
+        call for call in facts.named(*randomness.DRAWS)
+        if call.keyword("generator") is None and not any(map(_in_its_place, call.context.guards))
+    )  # fmt: skip
     return sorted(draws, key=lambda call: call.index)
+
+
+def _in_its_place(guard: Guard) -> bool:
+    """Whether it holds where something is not given: `if noise is None: noise = torch.randn_like(x)`."""
+    return guard.side and guard.text.endswith(" is None") and guard.text[: -len(" is None")].isidentifier()
 
 
 def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
@@ -539,17 +547,22 @@ def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
 
 def _elsewhere(facts: ModuleFacts) -> list[EqualDraw]:
     """In a data set of another file: workers call it, but no simulated code does."""
-    loads = facts.named(aliases.LOADER)
-    if facts.named(frameworks.ACCELERATOR):
-        # Accelerate draws a stream on one rank, and sends each rank its part
-        loads = [call for call in loads if not random_draws.streams(facts.analysis, call)]
-    draws = (random_draws.in_loader(facts.analysis, call) for call in loads)
+    draws = (random_draws.in_loader(facts.analysis, call) for call in _loads(facts))
     return [_of(draw, by_worker=True) for draw in draws if draw is not None]
+
+
+def _loads(facts: ModuleFacts) -> list[CallEvent]:
+    """The loaders whose workers draw on each rank: Accelerate draws a stream on one, and sends each rank its part."""
+    loads = facts.named(aliases.LOADER)
+    if not facts.named(frameworks.ACCELERATOR):
+        return list(loads)
+    return [call for call in loads if not random_draws.streams(facts.analysis, call)]
 
 
 def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
     """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
-    loads = facts.named(aliases.LOADER) or (facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader"))
+    unseen = facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader")
+    loads = _loads(facts) or (unseen and not facts.named(aliases.LOADER))
     streams = not facts.named(frameworks.ACCELERATOR)
     draw = random_draws.in_made(facts.analysis, streams=streams) if loads else None
     if draw is not None:

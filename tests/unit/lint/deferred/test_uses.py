@@ -40,3 +40,20 @@ def test_what_something_else_may_call() -> None:
     uses = Uses({"/a.py": text})
     assert [uses.unused_at("/a.py", line) for line in (2, 7, 10)] == ["f", "", ""]
     assert uses.unused_at("/b.py", 1) == ""
+
+
+@pytest.mark.parametrize(
+    ("user", "unused"),
+    [
+        ("from c import Keeper\nk = Keeper()", True),
+        ("from nets.c import Keeper\nk = Keeper()", True),
+        ("from a import Keeper\nk = Keeper()", False),
+        # a package may hand on either
+        ("from nets import Keeper\nk = Keeper()", False),
+        ("import c\nk = c.Keeper()", False),
+        ("class Keeper: ...\nk = Keeper()", True),
+    ],
+)
+def test_two_classes_of_one_name(user: str, unused: bool) -> None:
+    uses = Uses({"/a.py": KEEPER.encode(), "/c.py": KEEPER.encode(), "/b.py": user.encode()})
+    assert uses.unused_at("/a.py", 3) == ("Keeper" if unused else "")
