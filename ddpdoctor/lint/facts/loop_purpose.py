@@ -25,7 +25,17 @@ _NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 
 def trains(facts: ModuleFacts, iteration: Iteration) -> bool:
     """Whether the loop goes back over what it gets, itself or in a function that it certainly calls."""
-    return loaders.trains(iteration.loop) or _trains_by_call(facts, iteration)
+    itself = loaders.trains(iteration.loop) and not _trains_otherwise(facts, iteration)
+    return itself or _trains_by_call(facts, iteration)
+
+
+def _trains_otherwise(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether the loop goes back where its function is called in another way, and not in this one:
+    `one_epoch(training=False)`."""
+    node, chain = iteration.loop.node, iteration.context.chain
+    inside = [call for call in facts.calls if any(loop.node is node for loop in call.context.loops)]
+    trained = {call.context.chain[: len(chain)] for call in inside if call.method in _TRAINING}
+    return bool(trained) and chain not in trained and any(c.context.chain[: len(chain)] == chain for c in inside)
 
 
 def evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
