@@ -26,6 +26,8 @@ def circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return "unless it is the last turn of the loop in which this runs, "
     if item.exit is not None and item.exit.kind == "continue" and _counts_whole_turns(around, item.exit.site):
         return "unless ranks that skip a turn meet the others in a later one, which the loop waits for, "
+    if item.branch.tags & Tag.BATCH and heuristics.SAYS_WHERE.found_in(item.branch.text):
+        return "unless the batches of all ranks say so in the same turn, "
     if item.branch.tags & (Tag.DDP | Tag.BATCH) == Tag.DDP:
         return "unless the ranks' outputs are gathered where the loss is computed, "
     if item.branch.tags & Tag.BATCH and any(map(_gathers, (facts.module, *facts.analysis.reached.values()))):

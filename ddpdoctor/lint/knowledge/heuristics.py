@@ -430,6 +430,11 @@ ONLY_SHOWN = _pattern(
     "DD182: averages that are shown, and batch norm",
     r"loss|acc|time|meter|grad|speed|running_(mean|var)|moment|reward",
 )
+SAYS_WHERE = _pattern(
+    "a part of a batch says where in the data it stands, and ranks with equally many batches come there together",
+    "DD114: a mark of the end in the batch",
+    r"\[['\"]\w*(?<![a-z])(stop|last|ends?|done|finished|final|first|starts?|begins?)(?![a-z])\w*['\"]\]",
+)
 IS_LOSS = _pattern("a variable holds a loss", "DD184: a sum that is shown", r"loss")
 NUMBER_OF_RANKS = _pattern(
     "an expression is the number of ranks",
