@@ -54,6 +54,7 @@ REWRITINGS: dict[str, Callable[[ast.Module], None]] = {"renamed": renamed, "turn
 KNOWN = {
     "renamed": {
         "DD101: data to evaluate on, which a method goes through without gradients",
+        "DD101: one loop that trains or evaluates, as its caller says",
         "DD110: texts that each rank pads to its longest",
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
