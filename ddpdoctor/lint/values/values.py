@@ -190,7 +190,12 @@ def _lift_one(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Val
 
 def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
     key, negated = operation(name, arguments)
-    return Symbol(key, max([v.taint for v in values]), negated)
+    return Symbol(key, _greatest([v.taint for v in values]), negated)
+
+
+def _greatest(taints: Sequence[Taint]) -> Taint:
+    """The taint of one unknown made of several: data of this rank stays that, whatever the rank has to do with it."""
+    return Taint.RANK_LOCAL if Taint.RANK_LOCAL in taints else max(taints)
 
 
 def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
@@ -214,7 +219,7 @@ def binary(name: str, left: Value, right: Value) -> Value:
     if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
         fn = None
     if fn is None:
-        taint = max(left.taint, right.taint)
+        taint = _greatest((left.taint, right.taint))
         result = symbol(name, left.atoms, right.atoms, taint=taint)
         return Value((result,), taint, None, join_tags((left, right)))
     made = lift(name, fn, (left, right))
