@@ -7,7 +7,7 @@ import pytest
 from ddpdoctor.lint.interpreter.trace import Node
 from ddpdoctor.lint.ranks import divergence
 from ddpdoctor.lint.ranks.compare import divergences
-from ddpdoctor.lint.ranks.residual import Builder
+from ddpdoctor.lint.ranks.residual import Builder, flat
 from tests.unit.lint.traces import FIRST, branch, call, leave, loop, op, unknown_condition
 
 SOME = unknown_condition(1)
@@ -23,7 +23,7 @@ SOME = unknown_condition(1)
     ],
 )
 def test_names(trace: tuple[Node, ...], names: tuple[str, ...]) -> None:
-    assert divergence.names(divergence.flat(Builder().build(trace, 0, 1))) == names
+    assert divergence.names(flat(Builder().build(trace, 0, 1))) == names
 
 
 @pytest.mark.parametrize(
