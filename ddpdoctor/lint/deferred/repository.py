@@ -98,6 +98,16 @@ class Repository:
     def users_of(self, path: str) -> set[str] | None:
         """The files that import a file or start it by its name, and those that use these, itself included; None if that
         cannot be told: there are too many files, or a text or a file of settings names it, too."""
+        if path not in self._users:
+            self._users[path] = self._find_users_of(path)
+        return self._users[path]
+
+    @cached_property
+    def _users(self) -> dict[str, set[str] | None]:
+        """What is known of `users_of`, which several questions about one finding ask."""
+        return {}
+
+    def _find_users_of(self, path: str) -> set[str] | None:
         stem = re.escape(os.fsencode(posixpath.basename(path).removesuffix(".py")))
         named = re.compile(rb"[./]" + stem + rb"\b(?!\.py\b)|\b" + stem + rb"\.[A-Za-z_]\w*(?<!\.py)\b")
         if self.texts is None or any(map(named.search, self.configurations.files.values())):
