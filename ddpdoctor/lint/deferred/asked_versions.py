@@ -25,12 +25,13 @@ def older_torch(repository: Repository, finding: Finding) -> Confirmation | None
 _WAITS_AT_END = (2, 6)
 
 
-def ends_without_waiting(repository: Repository, _: Finding) -> Confirmation | None:
+def ends_without_waiting(repository: Repository, _finding: Finding) -> Confirmation | None:
     """Whether every text that asks for a certain torch asks for one that gives up a group at once."""
     newest = repository.launches.newest_torch
-    if newest is None or newest >= _WAITS_AT_END:
+    if newest is None or newest[0] >= _WAITS_AT_END:
         return None
-    said = f"the newest torch that a text of the repository asks for is {newest[0]}.{newest[1]}"
+    (major, minor), _ = newest
+    said = f"the newest torch that a text of the repository asks for is {major}.{minor}"
     return Confirmation(said, Severity.HINT, condition="where torch is 2.6 or newer, ")
 
 
@@ -46,12 +47,16 @@ def unparsed(repository: Repository, finding: Finding) -> Confirmation | None:
     return Confirmation("nothing in the repository imports, starts or names this file", Severity.HINT)
 
 
+#: the first torch that seeds numpy in each worker
+_SEEDS_NUMPY = (1, 9)
+
+
 def before_numpy_was_seeded(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the repository is for a torch whose workers leave numpy's state as it is."""
-    at = repository.launches.for_torch_before_1_9
-    if at is None:
+    newest = repository.launches.newest_torch
+    if newest is None or newest[0] >= _SEEDS_NUMPY:
         return None
-    return Confirmation("a torch before 1.9 is asked for here", at=at, condition=finding.condition)
+    return Confirmation("a torch before 1.9 is asked for here", at=newest[1], condition=finding.condition)
 
 
 #: a backend that torch had before 1.0, which received messages in the order in which they were asked for

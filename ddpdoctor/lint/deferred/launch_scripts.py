@@ -97,12 +97,6 @@ _TORCH_1 = re.compile(
     rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+" + _OR_NEWER + rb"|\btorch\s*<\s*2",
     re.IGNORECASE,
 )
-#: an exact version before 1.9, and one that is newer
-_VERSION = rb"\b(?:py)?torch(?:\s*(?:==?|<=|~=)\s*|\s+\(?v?)"
-_BEFORE_1_9 = re.compile(
-    _VERSION + rb"1\.[0-8](?!\d)" + _OR_NEWER + rb"|\bpytorch/pytorch:v?1\.[0-8](?!\d)", re.IGNORECASE
-)
-_SINCE_1_9 = re.compile(_VERSION + rb"(?:1\.(?:9|\d\d)|[2-9]\.\d)", re.IGNORECASE)
 #: any such version, and a newest one that will do
 _PINNED = re.compile(
     rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
@@ -334,25 +328,15 @@ def is_for_torch_1(text: bytes) -> bool:
     return beside or _TORCH_1.search(text) is not None
 
 
-def pinned_torches(text: bytes) -> Iterator[tuple[int, int]]:
-    """The versions of torch that a text asks for, other than as the oldest that will do."""
-    yield from ((int(major), int(minor)) for major, minor in _PINNED.findall(text))
+def pinned_torches(text: bytes) -> Iterator[tuple[tuple[int, int], int]]:
+    """(version, line) of each torch that a text asks for, other than as the oldest that will do."""
+    for found in _PINNED.finditer(text):
+        yield (int(found[1]), int(found[2])), text.count(b"\n", 0, found.start()) + 1
 
 
 def pythons(text: bytes) -> Iterator[tuple[int, int]]:
     """The oldest Pythons that a text asks for, as a package says it."""
     yield from ((int(major), int(minor)) for major, minor in _OLDEST_PYTHON.findall(text))
-
-
-def before_torch_1_9(text: bytes) -> int | None:
-    """The first line that asks for a torch before 1.9; None if there is none."""
-    found = _BEFORE_1_9.search(text)
-    return text.count(b"\n", 0, found.start()) + 1 if found is not None else None
-
-
-def is_for_torch_1_9(text: bytes) -> bool:
-    """Whether a text asks for torch 1.9 or a later one."""
-    return _SINCE_1_9.search(text) is not None
 
 
 def is_for_lightning_1(text: bytes) -> bool:

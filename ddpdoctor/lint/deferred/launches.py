@@ -208,23 +208,20 @@ class Launches:
         return bool(self._for_torch_1)
 
     @cached_property
-    def newest_torch(self) -> tuple[int, int] | None:
-        """The newest torch that a text of the repository asks for, other than as the oldest that will do; None if none
-        does."""
-        return max((one for text in self.scripts.values() for one in launch_scripts.pinned_torches(text)), default=None)
+    def newest_torch(self) -> tuple[tuple[int, int], Place] | None:
+        """The newest torch that a text of the repository asks for, other than as the oldest that will do, and where;
+        None if none does."""
+        asked = (
+            (version, self._place(script, line))
+            for script, text in self.scripts.items()
+            for version, line in launch_scripts.pinned_torches(text)
+        )
+        return max(asked, key=lambda one: one[0], default=None)
 
     @cached_property
     def python(self) -> tuple[int, int] | None:
         """The oldest Python that a text of the repository asks for, None if none does."""
         return max((asked for text in self.scripts.values() for asked in launch_scripts.pythons(text)), default=None)
-
-    @cached_property
-    def for_torch_before_1_9(self) -> Place | None:
-        """Where a text of the repository asks for a torch before 1.9, if none asks for a later one."""
-        if any(map(launch_scripts.is_for_torch_1_9, self.scripts.values())):
-            return None
-        found = ((script, launch_scripts.before_torch_1_9(text)) for script, text in self.scripts.items())
-        return next((self._place(script, line) for script, line in found if line is not None), None)
 
     @cached_property
     def are_for_lightning_1(self) -> bool:
