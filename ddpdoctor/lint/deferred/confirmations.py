@@ -29,12 +29,8 @@ from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 _SETTING = "|".join(name for name in that(Does.EPOCHS) if name not in DONE_BY)
-
-
 #: something sets a sampler's epoch: the program, or a framework; of transformers its Trainer, not a tokenizer
 _TELLS = re.compile(rf"set_epoch|TrainingArguments|(?:from|import)\s+(?:{_SETTING})\b".encode())
-
-
 #: something makes a seed out of another one, perhaps with the rank: not with the epoch, the worker, or a number alone,
 #: and not `--seed`
 _SEEDS_MADE = re.compile(

@@ -18,8 +18,6 @@ from ddpdoctor.program.nodes import last_name, walk
 _OF_A_JOB = re.compile(
     rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
 )
-
-
 #: what does harm where a condition lets all ranks come there
 _WHERE_ALL_COME = frozenset({"DD124", "DD171"})
 

@@ -54,17 +54,11 @@ def _told_by_texts(repository: Repository, path: str) -> Confirmation | None:
 _OLD_IMPORT = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+(?:" + "|".join(map(re.escape, FOR_TORCH_1)).encode() + rb")\b", re.MULTILINE
 )
-
-
 _BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
-
-
 _READ_BY_NONE = Confirmation(
     "nothing reads the option, and no script or text starts it by torch.distributed.launch, which passes the other",
     Severity.HINT,
 )
-
-
 #: what may read the option: an attribute, a key, a parameter, all options at once, and DeepSpeed
 _READS_OPTION = re.compile(
     rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bvars\(|\.__dict__\b|\bdeepspeed\b|\bTrainingArguments\b"

@@ -35,23 +35,15 @@ OF_SEVERAL_RANKS = frozenset({
     "DD101", "DD102", "DD103", "DD106", "DD108", "DD110", "DD124", "DD125", "DD131", "DD132", "DD133", "DD135", "DD136",
     "DD141", "DD142", "DD143", "DD165", "DD168", "DD171", "DD173", "DD174", "DD175",
 })  # fmt: skip
-
-
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({
     "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD127",
     "DD164", "DD169",
 })  # fmt: skip
-
-
 #: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
 _MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
-
-
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
-
-
 LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 
 

@@ -16,8 +16,6 @@ from ddpdoctor.program import source
 
 #: what does harm at the moment in which a line runs
 _AS_IT_RUNS = frozenset({"DD124", "DD143", "DD171", "DD173", "DD174", "DD175", *IF_SEVERAL_COME})
-
-
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 

@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, seeds
+from ddpdoctor.lint.facts import equal_draws, launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
@@ -89,9 +89,9 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     draws = _equal_draws(facts, given)
     if not draws:
         return
-    lasting = seeds.lasting(facts, draws)
+    lasting = equal_draws.lasting(facts, draws)
     draw = (lasting or draws)[0]
-    because = seeds.seeding(given, draw) or given
+    because = equal_draws.seeding(given, draw) or given
     place = min(facts.place(call) for call in because)
     condition = _UNTIL_SAMPLES if not lasting else _condition(facts, because)
     # whoever passes the settings may have added the rank, and whoever starts the program may ask for a seed
@@ -119,20 +119,21 @@ _IF_ASKED = "where a seed is asked for, to which nobody adds the rank, "
 _UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference: "
 
 
-def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[seeds.EqualDraw]:
+def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[equal_draws.EqualDraw]:
     """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
     alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
     apart = seeds.parts_workers(given)
     return [
         draw
-        for draw in seeds.equal_draws(facts, seeds.seeded(given))
-        if not (apart and draw.by_worker) and all(id(call) in alike for call in seeds.seeding(given, draw) or given)
+        for draw in equal_draws.equal_draws(facts, seeds.seeded(given))
+        if not (apart and draw.by_worker)
+        and all(id(call) in alike for call in equal_draws.seeding(given, draw) or given)
     ]
 
 
 def _condition(facts: ModuleFacts, because: list[CallEvent]) -> str:
     """What has to hold besides, as the beginning of a message; "" if nothing has."""
-    if seeds.trains_briefly(facts):
+    if equal_draws.trains_briefly(facts):
         return "in the one epoch, or the few batches, that there are: "
     return _IF_ASKED if any(seeds.asked_for(facts, call) for call in because) else ""
 
@@ -144,8 +145,8 @@ def _all_constant(facts: ModuleFacts, because: list[CallEvent]) -> bool:
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Generators of their own: for noise, or for a loader, whose workers are seeded from it."""
     uses: list[tuple[Made, SourceSite, str]] = []
-    uses += [(made, call.site, "the noise is drawn here") for call, made in seeds.noise(facts)]
-    draw = seeds.dataset_draw(facts)
+    uses += [(made, call.site, "the noise is drawn here") for call, made in equal_draws.noise(facts)]
+    draw = equal_draws.dataset_draw(facts)
     for call in facts.named(aliases.LOADER) if draw is not None else ():
         given, workers = call.keyword("generator"), call.argument(5, "num_workers")
         own = call.keyword("worker_init_fn")
@@ -153,7 +154,7 @@ def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
         if given is not None and isinstance(given.object, Made) and given.object.path == "torch.Generator" and works:
             uses.append((given.object, call.site, "this loader seeds its workers with it"))
     for made, site, what in uses:
-        given_seeds = seeds.seedings_of(facts, made)
+        given_seeds = equal_draws.seedings_of(facts, made)
         if all(seeds.constant(facts, call) for call in given_seeds):
             place = facts.place(given_seeds[0]) if given_seeds else made.site
             message = "every rank draws the same numbers from this generator: seed it with `+ rank`"

@@ -37,7 +37,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import equal_draws, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, randomness
@@ -114,7 +114,9 @@ def _by_hand(facts: ModuleFacts) -> Iterator[Finding | None]:
             name = _shuffled(call)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
             # for example support and query of an episode: each iteration, or each sample, has its own draw
-            again = bool(call.context.loops) or seeds.in_dataset(facts, call) or call.keyword("generator") is not None
+            again = (
+                bool(call.context.loops) or equal_draws.in_dataset(facts, call) or call.keyword("generator") is not None
+            )
             if (
                 not name
                 or again

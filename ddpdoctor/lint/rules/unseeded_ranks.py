@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import equal_draws, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
@@ -86,7 +86,7 @@ def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
     option = next((c for c in facts.methods("add_argument") if _is_seed(c)), None)
     if option is not None:
         return ((option.site, "nothing reads this seed"),)
-    kept = seeds.kept_draw(facts)
+    kept = equal_draws.kept_draw(facts)
     return ((kept, "each rank draws its own here, and keeps it"),) if kept is not None else ()
 
 
