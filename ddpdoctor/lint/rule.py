@@ -12,6 +12,7 @@ class LintRule:
 
     code: str
     name: str
+    #: as a rule; where it is a hint, the rule tells nothing but hints
     severity: Severity
     #: runtime diagnoses that this rule prevents
     diagnoses: tuple[str, ...] = ()
@@ -19,3 +20,7 @@ class LintRule:
     words: frozenset[str] = frozenset()
     #: what to do, in a few words
     advice: str = ""
+
+    def told(self, severity: Severity) -> Severity:
+        """The severity of a finding that would be of this one, if first looks had not shown the rule to be a hint."""
+        return Severity.HINT if self.severity is Severity.HINT else severity

@@ -20,7 +20,13 @@ from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
-from ddpdoctor.lint.deferred.started_ranks import nowhere_as_several, one_process, started_alone, starts_otherwise
+from ddpdoctor.lint.deferred.started_ranks import (
+    nowhere_as_several,
+    one_process,
+    started_alone,
+    starts_otherwise,
+    unshown,
+)
 from ddpdoctor.lint.deferred.used_at_all import in_test, never_given, not_run, of_a_copy, switched_off
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
@@ -44,9 +50,11 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
     if told is not None and told.severity is Severity.WARNING:
-        against = (of_a_copy, in_test, set_by_rank, nowhere_as_several)
+        # where it is started, a place shows
+        shown = (unshown,) if told.at is None else ()
+        against = (of_a_copy, in_test, set_by_rank, nowhere_as_several, *shown)
         return next(filter(None, (ask(repository, finding) for ask in against)), told)
-    asked_of_any = (of_a_copy, in_test, not_run, set_by_rank, on_one_node, started_alone, nowhere_as_several)
+    asked_of_any = (of_a_copy, in_test, not_run, set_by_rank, on_one_node, started_alone, nowhere_as_several, unshown)
     return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
 
 

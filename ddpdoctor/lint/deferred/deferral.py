@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ddpdoctor.lint import registry
 from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached
 from ddpdoctor.lint.deferred.confirmations import confirmation
 from ddpdoctor.lint.deferred.repository import Repository, top_of
@@ -30,7 +31,9 @@ def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
             if shown.at is not None and not _noted(finding):
                 notes = (*notes, Related(os.path.relpath(shown.at.file), shown.at.line, shown.said, shown.at.cell))
             message = shown.condition + finding.message.removeprefix(finding.condition)
-            yield replace(finding, severity=shown.severity, message=message, condition=shown.condition, related=notes)
+            # of a rule that is off by default, no more is said where its hint is confirmed
+            severity = shown.severity if finding.code in registry.defaults() else Severity.HINT
+            yield replace(finding, severity=severity, message=message, condition=shown.condition, related=notes)
 
 
 def _told(note: Related, shown: Confirmation) -> Related:

@@ -88,7 +88,7 @@ class Repository:
 
     @cached_property
     def _uses(self) -> Uses:
-        return Uses(self._in_use)
+        return Uses(self._in_use, self._is_used_elsewhere)
 
     def may_start_ranks(self, path: str, *, program: bool) -> bool:
         """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
@@ -180,16 +180,27 @@ class Repository:
         return bool(name) and not any(_names(text, name.encode()) for text in (*texts, *self.launches.scripts.values()))
 
     def unused_at(self, path: str, line: int) -> str:
-        """The name of the function or class around a line that at most tests use, in a project that has programs; "" if
-        something uses it, or may: a text of the repository, or a file of settings, names it."""
+        """The name of the function, class or method around a line that at most tests use, in a project that has
+        programs; "" if something uses it, or may."""
         if self.texts is None or not any(b"__main__" in text for text in self.texts.values()):
             return ""
-        name = self._uses.unused_at(path, line)
-        if not name or name in STARTS:
-            return ""
-        word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
-        said = (*self.launches.scripts.values(), *self.configurations.files.values())
-        return "" if any(map(word.search, said)) or self._is_named_around(word) else name
+        return self._uses.unused_at(path, line)
+
+    def _is_used_elsewhere(self, name: str) -> bool:
+        """Whether something beside the project's own files may use a function or class of this name: a text of the
+        repository, or a file of settings, names it, or what is not in sight calls it by a name that all know."""
+        if name not in self._known_names:
+            word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+            said = (*self.launches.scripts.values(), *self.configurations.files.values())
+            self._known_names[name] = (
+                name in STARTS or any(map(word.search, said)) or self._is_named_around(word)
+            )  # fmt: skip
+        return self._known_names[name]
+
+    @cached_property
+    def _known_names(self) -> dict[str, bool]:
+        """What is known of `_is_used_elsewhere`, which each user of a user asks."""
+        return {}
 
     def sets(self, setting: str) -> bool:
         """Whether a command of the repository gives an option of this name, or a file of settings has it."""

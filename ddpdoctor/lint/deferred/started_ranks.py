@@ -142,6 +142,31 @@ def nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation
     return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
+#: what is asked of the whole project: who sets an epoch, who calls a download, what torch has at all
+_ASKED_OTHERWISE = frozenset({"DD101", "DD124", "DD127"})
+#: what needs to be shown to run as several ranks before it is more than a hint
+_TO_BE_SHOWN = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | {"DD146"}) - _ASKED_OTHERWISE
+
+
+def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the repository says how its programs are started, and starts several ranks of others only: what is found
+    in a file that no command starts was seldom a fault at first looks, and in one that a command starts mostly."""
+    launches, path = repository.launches, path_of(finding)
+    if finding.severity is not Severity.WARNING or finding.code not in _TO_BE_SHOWN:
+        return None
+    if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
+        return None
+    text = read_file(path) or b""
+    is_program = b"__main__" in text or path.endswith(".ipynb")
+    starts_them = is_program and (launches.start_unnamed or _SPAWNS.search(text) is not None)
+    if starts_them or place_of({**launches.shown, **launches.by_launcher}, path) is not None:
+        return None
+    said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
+        "scripts and texts start programs as one process"
+    )  # fmt: skip
+    return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
 def one_process(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether a script or text starts it without a launcher."""
     at = repository.launches.alone.get(path_of(finding))

@@ -8,7 +8,7 @@ from ddpdoctor.lint.deferred import asked_values, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
-from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, LOWER, depends_on_the_start
+from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, depends_on_the_start
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.model.finding import Finding, Severity
@@ -27,7 +27,7 @@ def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     name = repository.unused_at(path_of(finding), finding.line)
     said = f"nothing in the project but its tests uses {name}"
     if name:
-        return Confirmation(said, LOWER[finding.severity], condition=f"if anything uses {name}, ")
+        return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
     return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
 
 

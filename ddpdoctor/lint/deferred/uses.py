@@ -1,50 +1,139 @@
-"""Whether anything in a project uses a function or class of it: by its name, in all files. Pure."""
+"""Whether anything in a project uses a function, class or method of it: by its name, in all files. Pure.
+
+What uses it has to be used itself: a class that only an unused function makes is unused. The search goes from a
+definition to those that name it, and ends at the first statement of a module that is no definition.
+"""
 
 from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Set
+from typing import NamedTuple
 
 from ddpdoctor.program import source
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+#: parts that are asked about for one line: of what has more users than that, something uses one
+MOST_ASKED = 500
 #: what packages export, by its names
 _EXPORTS = "__all__"
+#: bases of which nothing calls a method of its own accord, but the language and what has a name here
+_PLAIN_BASES = frozenset({"object", "ABC", "Module", "Generic", "Protocol"})
+_CALLED_BY_BASES = frozenset({"forward", "extra_repr", "train", "eval", "to", "cuda", "state_dict", "load_state_dict"})
+#: decorators of methods that hand them to nobody else
+_PLAIN_DECORATORS = frozenset({
+    "staticmethod", "classmethod", "property", "no_grad", "inference_mode", "override", "abstractmethod",
+})  # fmt: skip
+
+
+class _Part(NamedTuple):
+    """A statement of a module or, of its classes, a method; a class stands for what it has beside its methods."""
+
+    file: str
+    node: ast.stmt
+    owner: ast.ClassDef | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name if isinstance(self.node, _DEFINITIONS) else ""
 
 
 class Uses:
     """The uses of names in some files, each file parsed once."""
 
-    def __init__(self, texts: Mapping[str, bytes]) -> None:
-        """`texts`: what the files contain, by their paths."""
+    def __init__(self, texts: Mapping[str, bytes], named_elsewhere: Callable[[str], bool] = lambda _: False) -> None:
+        """`texts`: what the files contain, by their paths; `named_elsewhere`: whether something else uses a function or
+        class of this name."""
         self._texts = texts
+        self._named_elsewhere = named_elsewhere
         self._trees: dict[str, ast.Module | None] = {}
+        #: parts of which it is known that something uses them
+        self._used: set[_Part] = set()
+        #: how many parts may still be asked about
+        self._left = 0
 
     def unused_at(self, path: str, line: int) -> str:
-        """The name of the function or class of the file around a line, if nothing uses it; "" if something does, or may
-        by its decorator or its place in the language."""
+        """The name of the function, class or method of the file around a line, if nothing uses it; "" if something
+        does, or may by its decorator or its place in the language."""
+        self._left = MOST_ASKED
         tree = self._tree(path)
-        around = (node for node in (tree.body if tree is not None else ()) if isinstance(node, _DEFINITIONS))
-        found = next((node for node in around if node.lineno <= line <= (node.end_lineno or 0)), None)
-        unused = found is not None and not found.decorator_list and not self._is_used(found, path, frozenset())
-        return found.name if found is not None and unused else ""
+        parts = _parts(path, tree) if tree is not None else ()
+        around = [part for part in parts if part.name and part.node.lineno <= line <= (part.node.end_lineno or 0)]
+        if not around or self._is_used(around[-1], frozenset()):
+            return ""
+        owner = around[-1].owner
+        unused = owner is not None and not self._is_used(_Part(path, owner), frozenset())
+        return owner.name if owner is not None and unused else around[-1].name
 
-    def _is_used(self, definition: _Definition, path: str, known: frozenset[str]) -> bool:
-        """`path`: where it is defined; `known`: the classes that are looked at already, from which this one is
-        derived."""
+    def _is_used(self, part: _Part, asked: Set[_Part]) -> bool:
+        """`asked`: the parts whose use depends on that of this one."""
+        if part in asked:
+            return False
+        self._left -= 1
+        if part not in self._used and (self._left < 0 or self._finds_use(part, {*asked, part})):
+            self._used.add(part)
+        return part in self._used
+
+    def _finds_use(self, part: _Part, asked: Set[_Part]) -> bool:
+        if part.owner is not None:
+            called = self._is_used(_Part(part.file, part.owner), asked)
+            return called and (self._is_called_by_base(part.node, part.owner) or self._is_named(part, asked))
+        if not isinstance(part.node, _DEFINITIONS) or part.node.decorator_list:
+            return True
+        return self._named_elsewhere(part.name) or self._is_named(part, asked)
+
+    def _is_named(self, definition: _Part, asked: Set[_Part]) -> bool:
+        """Whether something that is used itself names a definition."""
         name = definition.name
         for file, text in self._texts.items():
             if name.encode() not in text:
                 continue
             tree = self._tree(file)
-            if tree is not None and file != path and self._means_another(tree, name, path):
+            if tree is None:
+                return True
+            if (
+                definition.owner is None
+                and file != definition.file
+                and self._means_another(tree, name, definition.file)
+            ):
                 continue
-            if tree is None or any(self._uses(part, name, file, known) for part in tree.body):
+            naming = [part for part in _parts(file, tree) if part.node is not definition.node and _uses(part, name)]
+            if definition.owner is not None:
+                modules = _imported(tree)
+                naming = [part for part in naming if _has_member(part, name, modules)]
+            if any(self._is_used(part, asked) for part in naming):
                 return True
         return False
+
+    def _is_called_by_base(self, method: ast.stmt, owner: ast.ClassDef) -> bool:
+        """Whether the language, a decorator, or a base class that is not of these files may call a method."""
+        if not isinstance(method, _FUNCTIONS):
+            return True
+        handed_on = any(decorator_name(one) not in _PLAIN_DECORATORS for one in method.decorator_list)
+        named = method.name.startswith("__") or method.name in _CALLED_BY_BASES
+        return handed_on or named or self._has_other_base(owner, frozenset())
+
+    def _has_other_base(self, owner: ast.ClassDef, seen: Set[str]) -> bool:
+        """Whether a class has a base, itself or by one of its bases, of which nothing is known here."""
+        for name in map(last_name, owner.bases):
+            if name in _PLAIN_BASES or name in seen:
+                continue
+            bases = [node for tree in self._defining(name) for node in tree.body
+                     if isinstance(node, ast.ClassDef) and node.name == name]  # fmt: skip
+            if not bases or any(self._has_other_base(base, {*seen, name}) for base in bases):
+                return True
+        return False
+
+    def _defining(self, name: str) -> Iterator[ast.Module]:
+        """The files that define a class of this name at their top."""
+        defined = re.compile(rb"^class[ \t]+" + re.escape(name.encode()) + rb"\b", re.MULTILINE)
+        trees = (self._tree(file) for file, text in self._texts.items() if defined.search(text))
+        yield from (tree for tree in trees if tree is not None)
 
     def _means_another(self, tree: ast.Module, name: str, path: str) -> bool:
         """Whether a name of a file is that of another definition: its own, or one that it imports from a module which
@@ -57,22 +146,47 @@ class Uses:
                   and (other := self._tree(file)) is not None and _defines(other, name)}  # fmt: skip
         return bool(modules) and _stem(path) not in modules and modules <= others
 
-    def _uses(self, part: ast.stmt, name: str, path: str, known: frozenset[str]) -> bool:
-        """Whether a statement of a file uses the name, other than to define, import or export it."""
-        if isinstance(part, (ast.Import, ast.ImportFrom)):
-            return any(alias.name == name and alias.asname not in (None, name) for alias in part.names)
-        if _exports(part):
-            return False
-        if isinstance(part, _DEFINITIONS) and part.name == name and not part.decorator_list:
-            return False
-        if isinstance(part, ast.ClassDef) and any(last_name(base) == name for base in part.bases):
-            return part.name not in known and (bool(part.decorator_list) or self._is_used(part, path, known | {name}))
-        return any(_names(node, name) for node in walk(part))
-
     def _tree(self, path: str) -> ast.Module | None:
         if path not in self._trees:
             self._trees[path] = source.tree_of(self._texts.get(path, b""))
         return self._trees[path]
+
+
+def _parts(file: str, tree: ast.Module) -> Iterator[_Part]:
+    """The statements of a module, and after each class its methods."""
+    for statement in tree.body:
+        yield _Part(file, statement)
+        if isinstance(statement, ast.ClassDef):
+            yield from (_Part(file, node, statement) for node in statement.body if isinstance(node, _FUNCTIONS))
+
+
+def _uses(part: _Part, name: str) -> bool:
+    """Whether a part of a file uses the name, other than to define, import or export it."""
+    statement = part.node
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return any(alias.name == name and alias.asname not in (None, name) for alias in statement.names)
+    if _exports(statement):
+        return False
+    if isinstance(statement, ast.ClassDef):
+        apart = [node for node in statement.body if not isinstance(node, _FUNCTIONS)]
+        given = [keyword.value for keyword in statement.keywords]
+        return any(_names(node, name) for n in (*statement.bases, *given, *apart) for node in walk(n))
+    return any(_names(node, name) for node in walk(statement))
+
+
+def _has_member(part: _Part, name: str, modules: Set[str]) -> bool:
+    """Whether a part names a member of an object, which no module is, or has the name in a string."""
+    return any(
+        isinstance(node, ast.Constant) or (isinstance(node, ast.Attribute) and last_name(node.value) not in modules)
+        for node in walk(part.node)
+        if _names(node, name)
+    )
+
+
+def _imported(tree: ast.Module) -> frozenset[str]:
+    """The names of modules as a file imports them: `torch`, `np`."""
+    aliases = (alias for node in tree.body if isinstance(node, ast.Import) for alias in node.names)
+    return frozenset(alias.asname or alias.name.partition(".")[0] for alias in aliases)
 
 
 def _defines(tree: ast.Module, name: str) -> bool:

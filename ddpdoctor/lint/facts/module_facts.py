@@ -239,8 +239,8 @@ class ModuleFacts:
             notes.append(Related(asked.file, asked.line, open_, role=unconfirmed.role))
         notes += [Related(s.file, s.line, said) for s, said in related]
         return Finding(
-            rule.code, rule.name, severity or rule.severity, site.file, site.line, site.column, site.end_line,
-            site.end_column, condition + text, tuple(notes), fix,
+            rule.code, rule.name, rule.told(severity or rule.severity), site.file, site.line, site.column,
+            site.end_line, site.end_column, condition + text, tuple(notes), fix,
             condition=condition, advice=rule.advice,
         )  # fmt: skip
 

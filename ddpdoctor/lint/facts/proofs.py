@@ -24,16 +24,14 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
-    """Error if ranks can certainly diverge, warning if it is likely; a hint where what the others run is handed to
-    something that may run it on these, too; None for a file that is not being written, and where there is one rank, or
-    those that go on are a group of their own."""
+    """Error if ranks can certainly diverge, warning if it is likely; a hint where a branch on the rank rests on a
+    circumstance that nothing shows; None for a file that is not being written, and where there is one rank, or those
+    that go on are a group of their own."""
     way = (*item.chain, item.op.site)
     if single_process.refuses_several(facts, way) or single_process.is_regrouped(facts, way):
         return None
     if not item.local:
-        if _handed_on(facts, item):
-            return Severity.HINT
-        return Severity.WARNING if _circumstance(facts, item) else Severity.ERROR
+        return Severity.HINT if _circumstance(facts, item) else Severity.ERROR
     if single_process.starts_ranks_later(facts, item.branch.site):
         return None
     if item.branch.tags & PROVEN:

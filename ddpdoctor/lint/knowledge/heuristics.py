@@ -102,7 +102,7 @@ LOOKS_UP_NODES = _words(
 )  # fmt: skip
 SEVERAL_NODES = _pattern(
     "the program is started on several nodes",
-    "DD174: where the program is told of nodes",
+    "DD143: device_ids and torch.device",
     # a graph has nodes as well: `data.num_nodes`, `sample(num_nodes=None)`
     r"([\"'-]|\b(args|opts?|cfg|config|conf|hparams|trainer|flags)(\.\w+)*\.|\b(Trainer|Fabric)\([^()]*\b)"
     r"n(um)?[-_]?nodes\b(?![= ]*1\b)"
@@ -432,7 +432,7 @@ ONLY_SHOWN = _pattern(
 )
 SAYS_WHERE = _pattern(
     "a part of a batch says where in the data it stands, and ranks with equally many batches come there together",
-    "DD114: a mark of the end in the batch",
+    "DD113: a mark of the end in the batch",
     r"\[['\"]\w*(?<![a-z])(stop|last|ends?|done|finished|final|first|starts?|begins?)(?![a-z])\w*['\"]\]",
 )
 IS_LOSS = _pattern("a variable holds a loss", "DD184: a sum that is shown", r"loss")
@@ -613,6 +613,6 @@ PUTS_TOGETHER = _pattern(
 )
 GATHERS = _pattern(
     "a call by which a forward pass gets what other ranks computed",
-    "DD114: what a network has gathered",
+    "DD113: what a network has gathered",
     r"all_?gather|gather_?(?:all|features|from|layer)",
 )

@@ -28,8 +28,8 @@ No automatic fix: where to wait is the point of the asynchronous call.
 ## When it is wrong
 When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. The rule
 looks for both in the function, and in a function that is called next, and is then silent. It is also silent if the
-handle is stored, passed on or returned. It is a hint where the function made the tensor and nothing uses it afterwards,
-and in a project that makes its groups with the backend "tcp", which only torch before 1.0 has.
+handle is stored, passed on or returned. It is a hint: at first looks, most of these tensors were not used before the
+data had arrived, and some messages were of the backend "tcp", which only torch before 1.0 has.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations
@@ -52,7 +52,7 @@ from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import last_name, walk
 
 RULE = LintRule(
-    "DD120", "async-not-waited", Severity.WARNING,
+    "DD120", "async-not-waited", Severity.HINT,
     words=frozenset({"async_op", "isend", "irecv", "all_reduce", "broadcast", "batch_isend_irecv"}),
     advice="keep the handle and call its wait() before the tensor is read or overwritten",
 )  # fmt: skip

@@ -28,8 +28,8 @@ Unsafe: `.module` is added. A forward pass that goes around the wrapper does not
 When code that lint cannot see sets that attribute on the wrapper. Attributes that any reachable file assigns or sets,
 tests of the model with `hasattr`, and reads inside a `try` are not reported; nor is what a network whose classes are in
 sight does not have either. If the network's class is not in sight, the finding is a hint: at first looks, few of such
-networks had the attribute. If the model is wrapped under a condition, it is a warning, and silent under a flag that may
-say the opposite.
+networks had the attribute; otherwise it is a warning. If the model is wrapped under a condition, the rule is silent
+under a flag that may say the opposite.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -59,7 +59,7 @@ from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
 
 RULE = LintRule(
-    "DD166", "attribute-through-ddp", Severity.ERROR, advice="read it from the network itself: model.module.NAME"
+    "DD166", "attribute-through-ddp", Severity.WARNING, advice="read it from the network itself: model.module.NAME"
 )
 
 #: public attributes of torch.nn.Module and DistributedDataParallel, torch 1.8 to 2.13
@@ -109,7 +109,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         said = f"{message}; the network has it: {write}" if has else Conditional(_UNSEEN, f"{message}: {write}")
         yield facts.finding(
             RULE, access.site, said, fix=_fix(facts, access), related=_related(made.site if made else None),
-            severity=_severity(has, sure=made is not None and undecided is None),
+            severity=Severity.HINT if has is None else Severity.WARNING,
             context=access.context,
         )  # fmt: skip
 
@@ -120,12 +120,6 @@ _UNSEEN = "if the network has it, which is not in sight: "
 def _network_has(facts: ModuleFacts, access: Access, made: Made | None) -> bool | None:
     network = made.argument(0, "module") if made is not None else access.owner
     return networks.has(facts.analysis, network, access.name) if network is not None else None
-
-
-def _severity(has: bool | None, *, sure: bool) -> Severity:
-    if has is None:
-        return Severity.HINT
-    return Severity.ERROR if sure else Severity.WARNING
 
 
 def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -27,9 +27,9 @@ No automatic fix.
 
 ## When it is wrong
 `x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints, but a
-warning where `x` is a parameter, is moved by `.cuda()`, and the project passes a new tensor of the CPU. A root may send
-a temporary value: a broadcast under a condition on the rank is not reported. Functional collectives return their result
-and are not reported.
+warning where `x` is a parameter, is moved by `.cuda()`, and the project passes a new tensor of the CPU. A list that has
+no name is a warning, since the call may be made for the meeting alone. A root may send a temporary value: a broadcast
+under a condition on the rank is not reported. Functional collectives return their result and are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
@@ -147,7 +147,7 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     op = call.path.rpartition(".")[2]
     message = f"{op} fills a list that has no name and cannot be read: assign it first"
     unread = call.site.file == facts.module.path and _is_read_nowhere(facts, given, call)
-    yield facts.finding(RULE, call.site, message, severity=Severity.HINT if unread else None)
+    yield facts.finding(RULE, call.site, message, severity=Severity.HINT if unread else Severity.WARNING)
 
 
 def _is_read_nowhere(facts: ModuleFacts, sent: ast.expr, call: CallEvent) -> bool:

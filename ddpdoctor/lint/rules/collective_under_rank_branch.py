@@ -29,8 +29,8 @@ No automatic fix: only the author knows whether the collective belongs after the
 The rule follows values, not names, and compares the whole sequences of two ranks. A barrier in `if rank != 0:` that is
 matched by one in a later `if rank == 0:` is not reported. The rule can be wrong if a function that it cannot see runs
 the missing collective. Where a condition on the way is neither an option of the job nor decided by the rank, the
-finding is a warning and says the condition first. It is a hint where the function is handed to something on the other
-ranks, which may call it there.
+finding is a hint and says the condition first; so it is where the function is handed to something on the other ranks,
+which may call it there.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions

@@ -1,8 +1,9 @@
 """Collective under a condition on a rank's own data
 
 ## What it does
-Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock. A
-collective in a function that `signal.signal` registers is a warning.
+Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock; and a
+collective in a function that `signal.signal` registers. It is a warning at most: nothing proves that the data of the
+ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
@@ -57,7 +58,7 @@ from ddpdoctor.program.text import shown
 RULE = LintRule(
     "DD114",
     "collective-under-rank-local-condition",
-    Severity.ERROR,
+    Severity.WARNING,
     ("DD203", "DD206", "DD207", "DD212"),
     advice="reduce the condition over the ranks first, and branch on the result",
 )
@@ -78,7 +79,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.branch.site, f"the condition: {shown(item.branch.text)}"),
             (item.op.site, f"{item.op.op} runs here"),
         )
-        yield facts.parting(RULE, item, place(item), message, related=related, severity=severity)
+        # a condition on data is wrong where the ranks' data says so: no proof that it ever does
+        given = Severity.WARNING if severity is Severity.ERROR else severity
+        yield facts.parting(RULE, item, place(item), message, related=related, severity=given)
 
 
 def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -4,11 +4,10 @@
 Finds scripts that create a process group under a condition (several GPUs, a flag, a launcher's variables) and later
 call a collective, wrap a model in DDP or destroy the group under no such condition, also where the script starts
 processes itself and calls their function directly for a single one; and collectives that only `is_available()` guards,
-with a hint for what asks for the rank or the number of ranks. A class or
-function whose callers are not visible gets a hint: for a collective under no condition on the group, if other code of
-the class uses the group only where there is one (`if self.is_ddp:`), or the function gets its rank from a helper which
-copes without a group. A script gets a hint, too, and a warning where a script or text of the repository starts it
-without a launcher.
+also what asks for the rank or the number of ranks. Of a class or function whose callers are not visible, it finds a
+collective under no condition on the group, if other code of the class uses the group only where there is one
+(`if self.is_ddp:`), or the function gets its rank from a helper which copes without a group. All are hints; that of a
+script names where a script or text of the repository starts it without a launcher.
 
 ## Why it harms
 Started as a single process, the script raises "Default process group has not been initialized" at that line, often only
@@ -62,7 +61,7 @@ from ddpdoctor.program.text import text_of
 RULE = LintRule(
     "DD123",
     "collective-without-initialised-guard",
-    Severity.WARNING,
+    Severity.HINT,
     advice="call it only under torch.distributed.is_initialized()",
 )
 

@@ -3,10 +3,10 @@
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
-`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is an error where the
-file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), and no scripts or texts start it on one machine
-alone; a warning where they start it on several, otherwise one hint for the file: on a single node the two ranks are the
-same. A function that returns `f"cuda:{index}"`, where the index may be the rank, is a warning, or such a hint.
+`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is a warning where
+the file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), and no scripts or texts start it on one machine
+alone, and where they start it on several; otherwise one hint for the file: on a single node the two ranks are the same.
+A function that returns `f"cuda:{index}"`, where the index may be the rank, is treated alike.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -51,7 +51,7 @@ from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD143", "global-rank-as-device-index", Severity.ERROR, advice="use LOCAL_RANK for devices")
+RULE = LintRule("DD143", "global-rank-as-device-index", Severity.WARNING, advice="use LOCAL_RANK for devices")
 
 
 _DEVICE = {
@@ -68,7 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if launch.one_node_only(facts):
         return
     several = launch.told_of_nodes(facts)
-    severity, message = (Severity.ERROR, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
+    severity, message = (Severity.WARNING, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
     for node in _named_after(facts.module):
         open_ = None if several else Unconfirmed(site_of(facts.module, node))
         given = Severity.WARNING if several else Severity.HINT

@@ -3,8 +3,8 @@
 ## What it does
 Finds checkpoints, files that are added to, and experiment trackers under `local_rank == 0` (or
 `is_local_main_process`), one finding for a file. The local rank may be that of the `TrainingArguments` of transformers,
-or of a class of the project that extends them. It is a warning where the file is told of nodes (`--nnodes`,
-`node_rank`, Slurm's variables) or a script or text of the repository starts it on several, otherwise a hint.
+or of a class of the project that extends them. It is a hint, which begins with the condition unless the file is told of
+nodes (`--nnodes`, `node_rank`, Slurm's variables) or a script or text of the repository starts it on several.
 
 ## Why it harms
 Every node has a local rank 0. On two nodes, two processes write the same file on the shared file system, and the
@@ -46,7 +46,7 @@ from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
-    "DD174", "local-rank-guards-global-work", Severity.WARNING, advice="guard it by the global rank: rank == 0"
+    "DD174", "local-rank-guards-global-work", Severity.HINT, advice="guard it by the global rank: rank == 0"
 )
 
 

@@ -4,8 +4,7 @@
 Finds a script that creates an NCCL process group and then uses "cuda" without an index, or "cuda:0", on all ranks
 (`.cuda()`, `.to("cuda")`, `device="cuda:0"`), or collectives that run on the current device (object collectives), while
 no code that lint can read selects the device of each process; and a device that all ranks select by the same number:
-`torch.cuda.set_device(0)`, `DDP(net, device_ids=[0])`. A group that is created in a library, or whose users name
-each device by its index, is a hint.
+`torch.cuda.set_device(0)`, `DDP(net, device_ids=[0])`. It is a hint: at first looks, few programs came to harm by it.
 
 ## Why it hangs
 Until a process selects another, its current device is GPU 0. All ranks of a node put their model there: GPU 0 runs out
@@ -54,7 +53,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule(
     "DD141",
     "missing-set-device",
-    Severity.WARNING,
+    Severity.HINT,
     ("DD263",),
     advice='call torch.cuda.set_device(local_rank) before anything uses "cuda"',
 )

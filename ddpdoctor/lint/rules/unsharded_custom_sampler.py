@@ -54,7 +54,7 @@ from ddpdoctor.program.sites import SourceSite
 RULE = LintRule(
     "DD108",
     "unsharded-custom-sampler",
-    Severity.WARNING,
+    Severity.HINT,
     advice="draw with the same generator on all ranks and divide by DistributedSampler",
 )
 

@@ -26,8 +26,8 @@ loader = DataLoader(data, num_workers=4, worker_init_fn=seed_worker)
 No automatic fix.
 
 ## When it is wrong
-Newer versions of torch seed numpy in each worker, and nothing is reported for them; ranks with equal seeds are DD131.
-It is a warning where a text of the repository asks for a version before 1.9, and none for a later one.
+Newer versions of torch seed numpy in each worker, and nothing is reported for them: it is told only where a text of the
+repository asks for a version before 1.9, and none for a later one. Ranks with equal seeds are DD131.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
@@ -49,7 +49,7 @@ from ddpdoctor.model.finding import Finding, Severity
 RULE = LintRule(
     "DD134",
     "worker-seed-missing",
-    Severity.WARNING,
+    Severity.HINT,
     words=frozenset({"num_workers"}),
     advice="pass a worker_init_fn that seeds numpy, or use torch 1.9 or later",
 )

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.lint import engine
+from ddpdoctor.lint.deferred import started_ranks
+from ddpdoctor.lint.deferred.repository import Repository as Project
 from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.finding import RelatedRole
@@ -134,23 +136,26 @@ dist.barrier()
 
 
 @pytest.mark.parametrize(
-    ("text", "severity"),
+    ("text", "started"),
     [
-        ("Run `python tools/train.py` on one GPU.", "warning"),
-        ("$ CUDA_VISIBLE_DEVICES=0 python3 tools/train.py --debug", "warning"),
-        ("$ torchrun --nproc_per_node 8 tools/train.py", "hint"),
-        ("$ python -m torch.distributed.launch tools/train.py", "hint"),
-        ("$ python tools/other.py", "hint"),
-        ("", "hint"),
+        ("Run `python tools/train.py` on one GPU.", True),
+        ("$ CUDA_VISIBLE_DEVICES=0 python3 tools/train.py --debug", True),
+        ("$ torchrun --nproc_per_node 8 tools/train.py", False),
+        ("$ python -m torch.distributed.launch tools/train.py", False),
+        ("$ python tools/other.py", False),
+        ("", False),
     ],
 )
 def test_a_group_under_a_condition_matters_where_something_starts_one_process(
-    text: str, severity: str, repository: Repository
+    text: str, started: bool, repository: Repository
 ) -> None:
+    """What shows it takes the condition away; of a rule that tells hints alone, no more is made of it."""
     repository({"tools/train.py": CONDITIONAL, "README.md": text})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD123"}))).findings
-    assert finding.severity.value == severity
-    assert finding.message.startswith("where it is started without a launcher: ") == (severity == "hint")
+    assert finding.severity.value == "hint"
+    assert finding.message.startswith("where it is started without a launcher: ") != started
+    shown = [note.file for note in finding.related if note.message == "it is started here without a launcher"]
+    assert shown == ["README.md"] * started
 
 
 def test_where_torch_1_is_asked_for_its_launcher_passes_the_underscore(repository: Repository) -> None:
@@ -278,6 +283,8 @@ def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("")
     (tmp_path / "run.sh").write_text("set -e\npython -m torch.distributed.launch train.py\n")
+    # what a comment starts is shown as several ranks, and by no command
+    (tmp_path / "notes.sh").write_text("".join(f"# torchrun --nproc_per_node 4 {n}.py\n" for n in ("test", "known")))
     for name in ("train.py", "test.py"):
         (tmp_path / name).write_text(TAKES)
     (tmp_path / "known.py").write_text(TAKES.replace("parse_args", "parse_known_args"))
@@ -1037,18 +1044,21 @@ def test_an_option_that_the_program_sets_itself(repository: Repository) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "severity"),
+    ("start", "gone"),
     [
-        ("dist.init_process_group(backend='tcp', init_method='env://')\n", "hint"),
-        ("parser.add_argument('--backend', type=str, default='tcp')\n", "hint"),
-        ("dist.init_process_group('gloo', init_method='tcp://localhost:23456')\n", "warning"),
+        ("dist.init_process_group(backend='tcp', init_method='env://')\n", True),
+        ("parser.add_argument('--backend', type=str, default='tcp')\n", True),
+        ("dist.init_process_group('gloo', init_method='tcp://localhost:23456')\n", False),
     ],
 )
-def test_messages_of_a_torch_whose_backend_is_gone(start: str, severity: str, repository: Repository) -> None:
+def test_messages_of_a_torch_whose_backend_is_gone(start: str, gone: bool, repository: Repository) -> None:
     send = "import torch.distributed as dist\n\n\ndef send(data):\n    dist.isend(data, 1)\n"
     repository({"send.py": send, "train.py": f"import torch.distributed as dist\n{start}"})
     (finding,) = engine.lint(["send.py"], Settings(frozenset({"DD120"}))).findings
-    assert finding.severity.value == severity
+    assert finding.severity.value == "hint"
+    assert [note.message for note in finding.related if note.file == "train.py"] == [
+        "the backend that is named here, tcp, went with torch 1.0"
+    ] * gone
 
 
 TO_NODES = """
@@ -1112,25 +1122,26 @@ def main(model):
 
 
 @pytest.mark.parametrize(
-    ("scripts", "severity"),
+    ("scripts", "several"),
     [
-        ({"nets/run.sh": "torchrun train.py"}, "hint"),
-        ({"nets/run.sh": "torchrun --nnodes 2 train.py"}, "warning"),
-        ({"nets/run.sh": "#SBATCH -N 4"}, "hint"),
-        ({"nets/run.sh": "# torchrun --nnodes 2 train.py"}, "hint"),
+        ({"nets/run.sh": "torchrun train.py"}, False),
+        ({"nets/run.sh": "torchrun --nnodes 2 train.py"}, True),
+        ({"nets/run.sh": "#SBATCH -N 4"}, False),
+        ({"nets/run.sh": "# torchrun --nnodes 2 train.py"}, False),
         # what others start, of another project or not
-        ({"run.sh": "#SBATCH -N 4"}, "hint"),
-        ({"other/run.sh": "torchrun --nnodes 2 run.py"}, "hint"),
-        ({"run.sh": "torchrun --nnodes 2 nets/train.py"}, "warning"),
+        ({"run.sh": "#SBATCH -N 4"}, False),
+        ({"other/run.sh": "torchrun --nnodes 2 run.py"}, False),
+        ({"run.sh": "torchrun --nnodes 2 nets/train.py"}, True),
     ],
 )
 def test_one_rank_of_each_node_matters_where_there_are_several(
-    scripts: dict[str, str], severity: str, repository: Repository
+    scripts: dict[str, str], several: bool, repository: Repository
 ) -> None:
+    """What shows them takes the condition away; of a rule that tells hints alone, no more is made of it."""
     repository({"nets/train.py": SAVES_ON_NODES, **scripts})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD174"}))).findings
-    assert finding.severity.value == severity
-    assert finding.message.startswith("where there are several nodes") == (severity == "hint")
+    assert finding.severity.value == "hint"
+    assert finding.message.startswith("where there are several nodes") != several
 
 
 @pytest.mark.parametrize(
@@ -1199,6 +1210,9 @@ class Cleaner:
                 os.remove(self.path)
 """
 MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").clean(read().data)\n'
+#: what makes the object is not in sight
+MADE = "if __name__ == '__main__':\n    make().clean(read().data)\n"
+PASSES = "if __name__ == '__main__':\n    pass\n"
 
 
 @pytest.mark.parametrize(
@@ -1206,17 +1220,12 @@ MAIN = 'from a import Cleaner\n\nif __name__ == "__main__":\n    Cleaner("x").cl
     [
         ({"main.py": MAIN}, "", "warning"),
         # only a test uses it
-        ({"main.py": "if __name__ == '__main__':\n    pass\n", "tests/t.py": MAIN}, "if anything uses", "hint"),
-        # a program around the package, a file of settings, or a text names it
-        ({"main.py": "if __name__ == '__main__':\n    pass\n", "conf/a.yaml": "_target_: a.Cleaner"}, "", "warning"),
-        (
-            {
-                "main.py": "if __name__ == '__main__':\n    pass\n",
-                "README.md": "make a Cleaner",
-            },
-            "if several ranks run it, ",
-            "hint",
-        ),
+        ({"main.py": PASSES, "tests/t.py": MAIN}, "if anything uses", "hint"),
+        # a program around the package, a file of settings, or a text names its class
+        ({"main.py": MADE, "conf/a.yaml": "_target_: a.Cleaner"}, "", "warning"),
+        ({"main.py": MADE, "README.md": "make a Cleaner"}, "if several ranks run it, ", "hint"),
+        # and nothing calls the method
+        ({"main.py": PASSES, "conf/a.yaml": "_target_: a.Cleaner"}, "if anything uses clean, ", "hint"),
         # a library has its users elsewhere
         ({"other.py": "x = 1\n"}, "", "warning"),
         # no command and no file gives the name that it asks for
@@ -1411,8 +1420,8 @@ import torch.distributed as dist
 
 
 def total(values):
-    work = dist.all_reduce(values, async_op=True)
-    return values.sum()
+    dist.broadcast_object_list([values], src=0)
+    return values
 
 
 if __name__ == "__main__":
@@ -1421,25 +1430,63 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("files", "severity"),
+    ("files", "alone"),
     [
-        ({}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
-        ({"run.sh": "torchrun --nproc_per_node 8 train.py", "train.py": "import show\nshow.total(1)\n"}, "warning"),
-        ({"run.sh": "torchrun --nproc_per_node 8 tools/show.py"}, "warning"),
+        ({}, False),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, True),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py", "train.py": "import show\nshow.total(1)\n"}, False),
+        ({"run.sh": "torchrun --nproc_per_node 8 tools/show.py"}, False),
         ({"run.sh": "torchrun train.py", "show.py": f"import torch.multiprocessing as mp\nmp.spawn(run)\n{COUNTS}"},
-         "warning"),
-        ({"run.sh": "torchrun train.py", "show.py": f"{COUNTS}    dist.init_process_group()\n"}, "hint"),
-        ({"run.sh": "torchrun train.py", "conf/a.yaml": "_target_: show.total\n"}, "warning"),
+         False),
+        ({"run.sh": "torchrun train.py", "show.py": f"{COUNTS}    dist.init_process_group()\n"}, True),
+        ({"run.sh": "torchrun train.py", "conf/a.yaml": "_target_: show.total\n"}, False),
         # by the name of its package
         ({"run.sh": "torchrun train.py", "shown/__init__.py": "from show import total\n",
-          "train.py": "from shown import total\ntotal(1)\n"}, "warning"),
+          "train.py": "from shown import total\ntotal(1)\n"}, False),
     ],
 )  # fmt: skip
-def test_a_file_that_no_program_with_ranks_uses(files: dict[str, str], severity: str, repository: Repository) -> None:
+def test_a_file_that_no_program_with_ranks_uses(files: dict[str, str], alone: bool, repository: Repository) -> None:
     repository({"show.py": COUNTS, "train.py": "print(1)\n", **files})
-    (finding,) = engine.lint(["."], Settings(frozenset({"DD120"}))).findings
+    (finding,) = Linter(Settings(frozenset({"DD118"}))).file("show.py", named=True).findings
+    assert finding.severity.value == "warning"
+    told = started_ranks.nowhere_as_several(Project(str(Path.cwd())), finding)
+    assert (told is not None and told.severity.value == "hint") == alone
+
+
+STARTED = "torchrun --nproc_per_node 4 show.py"
+OTHER = "torchrun --nproc_per_node 4 train.py"
+JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      replicas: 4\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": STARTED}, "warning"),
+        ({"run.sh": f"{OTHER}\n{STARTED}"}, "warning"),
+        ({"README.md": f"    {STARTED}\n"}, "warning"),
+        ({"run.sh": OTHER}, "hint"),
+        # also of what a started program uses
+        ({"run.sh": OTHER, "train.py": "import show\nshow.total(1)\n"}, "hint"),
+        ({"run.sh": "python train.py", "train.py": "import show\nshow.total(1)\n"}, "hint"),
+        ({}, "warning"),
+        ({"run.sh": "echo nothing"}, "warning"),
+        ({"run.sh": OTHER, "show.py": f"{COUNTS}    torch.multiprocessing.spawn(total)\n"}, "warning"),
+        ({"run.sh": OTHER, "conf/job.yaml": JOB}, "warning"),
+    ],
+    ids=["started", "both", "in a text", "another", "used by another", "used by one process", "nothing", "no program",
+         "starts itself", "a job"],
+)  # fmt: skip
+def test_a_file_that_no_command_starts_while_others_are_started(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"show.py": COUNTS, "train.py": "print(1)\n", **files})
+    (finding,) = engine.lint(["show.py"], Settings(frozenset({"DD118"}))).findings
     assert finding.severity.value == severity
+    assert bool(finding.condition) == (severity == "hint")
+    # of some of these files, other questions know the same
+    (alone,) = Linter(Settings(frozenset({"DD118"}))).file("show.py", named=True).findings
+    told = started_ranks.unshown(Project(str(Path.cwd())), alone)
+    assert (told is not None and told.severity.value == "hint") == (severity == "hint")
 
 
 SPAWNING = f"""\
@@ -1480,7 +1527,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("call", "severity"), [("parts(torch.ones(1))", "error"), ("print(1)", "warning")])
+@pytest.mark.parametrize(("call", "severity"), [("parts(torch.ones(1))", "error"), ("print(1)", "hint")])
 def test_what_is_proven_of_a_function_that_nothing_uses(call: str, severity: str, repository: Repository) -> None:
     repository({"train.py": LISTED.replace("CALL", call)})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD119"}))).findings
@@ -1631,10 +1678,11 @@ dist.barrier()
 @pytest.mark.parametrize(
     ("command", "severity"),
     [
-        ("", "error"),
+        ("", "warning"),
         ("torchrun --nproc_per_node 4 train.py", "hint"),
-        ("torchrun --nproc_per_node 4 --nnodes 2 train.py", "error"),
-        ("torchrun --nproc_per_node 4 other.py", "error"),
+        ("torchrun --nproc_per_node 4 --nnodes 2 train.py", "warning"),
+        # one machine is enough for another program
+        ("torchrun --nproc_per_node 4 other.py\n# torchrun --nproc_per_node 4 train.py", "warning"),
     ],
 )
 def test_a_second_node_that_no_command_has(command: str, severity: str, repository: Repository) -> None:
@@ -1756,9 +1804,11 @@ def test_a_program_that_starts_itself_by_a_launcher(repository: Repository) -> N
     )
     starter = 'import sys\n\nCOMMAND = [sys.executable, "-m", "torch.distributed.launch", *sys.argv]\n'
     repository({"train.py": program, "start.py": starter, "run.sh": "python train.py"})
-    (finding,) = engine.lint(["."], Settings(frozenset({"DD131"}))).findings
+    (finding,) = Linter(Settings(frozenset({"DD131"}))).file("train.py", named=True).findings
     assert finding.severity.value == "warning"
-    assert finding.condition == ""
+    assert started_ranks.started_alone(Project(str(Path.cwd())), finding) is None
+    Path("start.py").write_text("import sys\n", encoding="utf-8")
+    assert started_ranks.started_alone(Project(str(Path.cwd())), finding) is not None
 
 
 DRAWS_FROM_NUMPY = """\
@@ -1795,7 +1845,7 @@ def test_workers_share_numpys_state_where_an_old_torch_is_asked_for(
     repository({"train.py": DRAWS_FROM_NUMPY, **files})
     findings = engine.lint(["."], Settings(frozenset({"DD134"}))).findings
     assert [(f.severity.value, f.condition) for f in findings] == (
-        [("warning", "where torch is older than 1.9, ")] if line else []
+        [("hint", "where torch is older than 1.9, ")] if line else []
     )
     assert [note.line for f in findings for note in f.related if note.role is RelatedRole.UNCONFIRMED] == [line] * bool(
         line

@@ -20,7 +20,12 @@ KEEPER = "class Keeper:\n    def keep(self):\n        pass\n"
         ('k = make("Keeper")', False),
         ('k = make("a.Keeper")', False),
         ('k = make("a:Keeper")', False),
-        ("def f(k: Keeper): ...", False),
+        ("def f(k: Keeper): ...\nf(None)", False),
+        # what names it is not used either, or only by itself
+        ("def f(k: Keeper): ...", True),
+        ("def f(k: Keeper): g(k)\ndef g(k): f(k)", True),
+        ("class Other:\n    def f(self):\n        return Keeper()\nOther()", True),
+        ("class Other:\n    def f(self):\n        return Keeper()\nOther().f()", False),
         # a class that is derived from it, which nothing uses either
         ("class Other(Keeper): pass", True),
         ("class Other(Keeper): pass\nclass Keeper2(Other): pass", True),
@@ -32,7 +37,7 @@ KEEPER = "class Keeper:\n    def keep(self):\n        pass\n"
 )
 def test_a_class_that_nothing_uses(other: str, unused: bool) -> None:
     uses = Uses({"/a.py": KEEPER.encode(), "/b.py": other.encode()})
-    assert uses.unused_at("/a.py", 3) == ("Keeper" if unused else "")
+    assert uses.unused_at("/a.py", 1) == ("Keeper" if unused else "")
 
 
 def test_what_something_else_may_call() -> None:
@@ -56,4 +61,35 @@ def test_what_something_else_may_call() -> None:
 )
 def test_two_classes_of_one_name(user: str, unused: bool) -> None:
     uses = Uses({"/a.py": KEEPER.encode(), "/c.py": KEEPER.encode(), "/b.py": user.encode()})
-    assert uses.unused_at("/a.py", 3) == ("Keeper" if unused else "")
+    assert uses.unused_at("/a.py", 1) == ("Keeper" if unused else "")
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "unused"),
+    [
+        ("", "Keeper()", "keep"),
+        ("", "", "Keeper"),
+        ("", "Keeper().keep()", ""),
+        ("", "run(Keeper, 'keep')", ""),
+        # a function of a module has the same name
+        ("", "import pickle\npickle.keep(Keeper())", "keep"),
+        ("", "def keep(): ...\nKeeper()", "keep"),
+        # a base that is not in sight may call it
+        ("Trainer", "Keeper()", ""),
+        ("torch.nn.Module", "Keeper()", "keep"),
+        ("Base", "class Base: ...\nKeeper()", "keep"),
+        ("Base", "class Base(Trainer): ...\nKeeper()", ""),
+    ],
+)
+def test_a_method_that_nothing_calls(base: str, other: str, unused: str) -> None:
+    text = f"class Keeper({base}):\n    def keep(self):\n        pass\n"
+    uses = Uses({"/a.py": text.encode(), "/b.py": other.encode()})
+    assert uses.unused_at("/a.py", 3) == unused
+
+
+def test_what_has_too_many_users_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = "".join(f"def f{n}():\n    f{n + 1}()\n" for n in range(20))
+    uses = Uses({"/a.py": f"{chain}def f20(): ...\n".encode()})
+    assert uses.unused_at("/a.py", 41) == "f20"
+    monkeypatch.setattr("ddpdoctor.lint.deferred.uses.MOST_ASKED", 10)
+    assert Uses({"/a.py": f"{chain}def f20(): ...\n".encode()}).unused_at("/a.py", 41) == ""
