@@ -15,6 +15,7 @@ from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
+from ddpdoctor.lint.stack_room import with_room
 from ddpdoctor.model.finding import Finding, Related, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
@@ -66,9 +67,9 @@ def lint(
         return Linter(settings, root, cache=cache)
 
     if jobs > 1 and sum(size for _, _, size in left) > FEW:
-        analysed = _parallel(left, begin, jobs, progress)
+        analysed = with_room(lambda: _parallel(left, begin, jobs, progress))
     else:
-        analysed = _one_by_one(left, begin(), progress)
+        analysed = with_room(lambda: _one_by_one(left, begin(), progress))
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
     findings = repeats.left_out([f for f in _with_confirmed(results) if settings.shows(f)])
@@ -102,7 +103,7 @@ def _with_confirmed(results: list[FileResult]) -> list[Finding]:
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
-    sure = {(f.file, in_order(f)): f for f in deferral.confirmed(open_)}
+    sure = {(f.file, in_order(f)): f for f in with_room(lambda: [*deferral.confirmed(open_)])}
     found: list[Finding] = []
     for result in results:
         more = {place: f for (file, place), f in sure.items() if file == result.path}
