@@ -17,6 +17,8 @@ _RESTORING = randomness.last_names(Use.RESTORES, of=Generator.TORCH)
 _MAKERS = frozenset(randomness.paths(Use.MAKES))
 #: the global generators whose state is tracked
 _FOLLOWED = (Generator.PYTHON, Generator.NUMPY, Generator.TORCH)
+#: the calls that lead to what the script itself runs
+_SCRIPT = ("<module>",)
 
 
 def called(call: FunctionCall, value: Value) -> Value:
@@ -90,7 +92,7 @@ def _global_differs(machine: Machine, frame: Frame, generator: Generator) -> boo
     state, root = machine.generators.get(generator.value, ("", frame.calls[:1]))
     if root != frame.calls[:1]:
         return False
-    return state == "own" or (not state and frame.calls[:1] == ("<module>",) and not _seeded(machine))
+    return state == "own" or (not state and frame.calls[:1] == _SCRIPT and not _seeded(machine))
 
 
 def states(machine: Machine, frame: Frame) -> tuple[str, ...]:
@@ -98,8 +100,12 @@ def states(machine: Machine, frame: Frame) -> tuple[str, ...]:
     known, root = machine.generators, frame.calls[:1]
     if not known:
         return ()
-    found = (known.get(generator.value) for generator in _FOLLOWED)
-    return tuple("" if one is None else "own" if one == ("own", root) else "no" for one in found)
+    found = [known.get(generator.value) for generator in _FOLLOWED]
+    if root == _SCRIPT:
+        return tuple(["" if one is None else "own" if one == ("own", root) else "no" for one in found])
+    # anywhere else it is the same whether a generator was never seeded, or alike on all ranks
+    own = ("own", root)
+    return tuple(["own" if one == own else "" for one in found]) if own in found else ()
 
 
 def _seeded(machine: Machine) -> bool:
