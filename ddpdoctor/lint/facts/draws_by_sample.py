@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ddpdoctor.lint.knowledge import randomness
 from ddpdoctor.program.nodes import walk
@@ -16,28 +16,31 @@ def asks(function: ast.AST, path: str, call: ast.Call) -> bool:
     `random.randint(0, len(text))` draws again what is beyond its range."""
     if path not in randomness.DRAWN_UNTIL_IN_RANGE or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    given = (*call.args, *(keyword.value for keyword in call.keywords))
-    return any(_depends(function, argument, frozenset()) for argument in given)
+    return _depends(function, [*call.args, *(keyword.value for keyword in call.keywords)])
 
 
-def _depends(function: _Function, node: ast.AST, known: frozenset[str]) -> bool:
-    """Whether an expression of a function is made of what the function is given; `known`: names that are looked at
-    already."""
-    names = {n.id for n in walk(node) if isinstance(n, ast.Name)} - known
+def _depends(function: _Function, given: list[ast.expr]) -> bool:
+    """Whether one of the expressions of a function is made of what the function is given."""
     parameters = {a.arg for a in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    if names & (parameters - {"self", "cls"}):
-        return True
-    return any(_depends(function, value, known | names) for value in _stored(function, names))
+    stored = list(_stored(function))
+    known: set[str] = set()
+    names = _names(given)
+    while new := names - known:
+        if new & (parameters - {"self", "cls"}):
+            return True
+        known |= new
+        names = _names(value for targets, value in stored if targets & new)
+    return False
 
 
-def _stored(function: _Function, names: set[str]) -> Iterator[ast.AST]:
-    """What the function stores in variables, or takes them from."""
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    return {n.id for node in nodes for n in walk(node) if isinstance(n, ast.Name)}
+
+
+def _stored(function: _Function) -> Iterator[tuple[set[str], ast.expr]]:
+    """The variables in which the function stores something, with what it stores in them or takes them from."""
     for node in walk(function):
         if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
+            yield _names(node.targets), node.value
         elif isinstance(node, (ast.For, ast.AsyncFor)):
-            targets, value = [node.target], node.iter
-        else:
-            continue
-        if any(isinstance(n, ast.Name) and n.id in names for target in targets for n in walk(target)):
-            yield value
+            yield _names([node.target]), node.iter

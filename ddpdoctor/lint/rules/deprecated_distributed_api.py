@@ -63,6 +63,18 @@ _NAMING = (ast.ImportFrom, ast.Import, ast.Attribute)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Old names without a preceding version test."""
+    named = (node for kind in _NAMING for node in facts.module.of(kind))
+    # most files have no old name, which costs less to see than where versions are tested
+    if any(True for node in named for _ in _old_name(facts, node)):
+        yield from _untested(facts)
+    groups = facts.named(devices.GROUP)
+    for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
+        if not any(_instead(call, group) for group in groups):
+            message = "DataParallel runs threads in one process: use DistributedDataParallel in a process group"
+            yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _untested(facts: ModuleFacts) -> Iterator[Finding | None]:
     stack: list[ast.AST] = [facts.module.tree]
     while stack:
         node = stack.pop()
@@ -73,11 +85,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         # `torch.distributed._tensor.api` is one name
         if not (isinstance(node, ast.Attribute) and facts.module.imported(node)):
             stack.extend(children(node))
-    groups = facts.named(devices.GROUP)
-    for call in facts.named("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") if groups else ():
-        if not any(_instead(call, group) for group in groups):
-            message = "DataParallel runs threads in one process: use DistributedDataParallel in a process group"
-            yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _instead(call: CallEvent, group: CallEvent) -> bool:

@@ -38,6 +38,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
@@ -56,7 +57,7 @@ _MESSAGE = "torch.distributed.launch is deprecated since torch 1.10: use torchru
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Strings and imports that name the old launcher."""
-    if facts.torch_version < (1, 10) or "launch" not in facts.module.text:
+    if facts.torch_version < (1, 10) or "launch" not in facts.module.text or not _is_named(facts.module):
         return
     prose = _prose(facts.module.tree)
     stack: list[ast.AST] = [facts.module.tree]
@@ -70,6 +71,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 yield facts.finding(RULE, node, _MESSAGE, fix=_fix(facts, node))
         elif _imports(node):
             yield facts.finding(RULE, node, _MESSAGE)
+
+
+def _is_named(module: Module) -> bool:
+    """Whether the old launcher is named at all, be it in prose or under a version test."""
+    texts = (node.value for node in module.of(ast.Constant) if isinstance(node.value, str))
+    imports: list[ast.AST] = [*module.of(ast.Import), *module.of(ast.ImportFrom)]
+    return any(map(_OLD.search, texts)) or any(map(_imports, imports))
 
 
 def _prose(tree: ast.Module) -> set[int]:

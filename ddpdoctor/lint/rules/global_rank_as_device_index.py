@@ -65,16 +65,17 @@ _IF_SEVERAL = Conditional("if this is ever started on two nodes, ", _MESSAGE)
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device indices that are the rank itself, in a script that may run on more than one node."""
-    if launch.one_node_only(facts):
+    named, found = list(_named_after(facts.module)), list(_chosen(facts))
+    found = found or _moved(facts)[:1]
+    if (not named and not found) or launch.one_node_only(facts):
         return
     several = launch.told_of_nodes(facts)
     severity, message = (Severity.WARNING, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
-    for node in _named_after(facts.module):
+    for node in named:
         open_ = None if several else Unconfirmed(site_of(facts.module, node))
         given = Severity.WARNING if several else Severity.HINT
         yield facts.finding(RULE, node, message, severity=given, unconfirmed=open_)
-    found = list(_chosen(facts))
-    for call in found or _moved(facts)[:1]:
+    for call in found:
         open_ = None if several else Unconfirmed(call.site)
         finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context, unconfirmed=open_)
         yield finding
