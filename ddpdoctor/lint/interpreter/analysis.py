@@ -105,25 +105,27 @@ class Analysis(Machine):
                 self.run_alone(info, frame)
 
     def execute(self, frame: Frame, body: list[ast.stmt]) -> None:
+        observed = self.observed
         for statement in body:
-            if not frame.alive:
+            if not frame.mask:
                 return
             self.steps += 1
-            if self.observed is not None:
+            if observed is not None:
                 self.observe(frame, statement)
-            simulate = STATEMENTS.get(type(statement))
+            simulate = STATEMENTS.get(statement.__class__)
             if simulate is not None:
                 simulate(self, frame, statement)
 
     def evaluate(self, frame: Frame, node: ast.expr) -> Value:
-        if node.__class__ is ast.Name and not frame.module.annotated and frame.module.flags is NO_FLAGS:
+        module = frame.module
+        if node.__class__ is ast.Name and not module.annotated and module.flags is NO_FLAGS:
             known = frame.env.get(node.id)
             if known is not None:
                 return known  # nearly half of all evaluations are of local variables
         evaluator = EXPRESSIONS.get(node.__class__)
         value = evaluator(self, frame, node) if evaluator is not None else unknown("expression", id(node))
-        if frame.module.annotated:
-            taints = self.annotated[frame.module]
+        if module.annotated:
+            taints = self.annotated[module]
             return asserted(value, taints[id(node)]) if id(node) in taints else value
         return value
 
@@ -157,11 +159,15 @@ class Analysis(Machine):
             return None
         env = bind(self, info, function.receiver, args, keywords)
         given = [env[name] for name in info.signature.bound]
-        specialised = tuple([value if self._specialises(value) else None for value in given])
+        # an unknown of which no more is known is left to `_specialises` by most calls
+        specialised = tuple(
+            [value if value.object is not None or value.tags or self._specialises(value) else None for value in given]
+        )
         carried = instances.carried(frame, function)
+        seen = self._seen(info, function.closure) if function.closure is not None else ()
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
-               frame.handler, random_state.states(self, frame), self._seen(info, function.closure), self.held,
-               modes.known(self, frame, given), contexts.asked(frame), carried)  # fmt: skip
+               frame.handler, random_state.states(self, frame), seen, self.held,
+               modes.known(self, frame, given) if self.modes else None, contexts.asked(frame), carried)  # fmt: skip
         try:
             known = self.outcomes.setdefault(key, Outcomes())
         except TypeError:

@@ -54,27 +54,36 @@ COMPILED = "_orig_mod"
 def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
     """`owner.name`."""
     obj = owner.object
-    if isinstance(obj, External):
+    kind = obj.__class__
+    if kind is External:
         return _external_attribute(machine, frame, obj.path, name)
-    if isinstance(obj, LocalModule):
+    if kind is LocalModule:
         value = global_value(machine, obj.module, name)
         if value is not None:
             return value
         return imported(machine, obj.module, f"{obj.module.name}.{name}")
-    if isinstance(obj, Instance):
+    if kind is Instance:
         wrapping.through_prepared(machine, frame, owner, name, node)
         return _instance_attribute(machine, frame, owner, obj, name)
-    if isinstance(obj, Class):
+    if kind is Class:
         return class_attribute(machine, obj, name)
-    if isinstance(obj, EnumMember):
+    if kind is EnumMember:
         found = member_attribute(machine, obj, name)
         if found is not None:
             return found
+    return _of_unknown(machine, frame, owner, name, node)
+
+
+def _of_unknown(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
     if owner.tags:
         found = wrapping.attribute(machine, frame, owner, name, node)
         if found is not None:
             return found
-    return _flag(machine, frame, name, node) or _unknown_attribute(machine, frame, owner, name)
+    if frame.module.flags is not NO_FLAGS or machine.observed is not None:
+        flag = _flag(machine, frame, name, node)
+        if flag is not None:
+            return flag
+    return _unknown_attribute(machine, frame, owner, name)
 
 
 def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | None:
@@ -90,6 +99,9 @@ def _flag(machine: Machine, frame: Frame, name: str, node: ast.AST) -> Value | N
 
 
 def _external_attribute(machine: Machine, frame: Frame, path: str, name: str) -> Value:
+    known = machine.externals.get((path, name))
+    if known is not None:
+        return known
     full = aliases.canonical(f"{path}.{name}")
     if full.endswith(".rank_zero_only.rank"):
         return RANK_NUMBERS
@@ -103,7 +115,10 @@ def _external_attribute(machine: Machine, frame: Frame, path: str, name: str) ->
         local = machine.project.find(f"{path}.{name}", frame.module)
         if local is not None:
             return of_object(LocalModule(local), local.path)
-    return of_object(External(full))
+    value = of_object(External(full))
+    if "." in path or path in NEVER_LOCAL:
+        machine.externals[path, name] = value
+    return value
 
 
 def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from ddpdoctor.lint.interpreter import (
     bases,
@@ -57,43 +58,69 @@ def call(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     site = machine.site(frame, node)
     of_result = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
     above = bases.behind_super(machine, frame, node) if of_result else None
-    obj = above if isinstance(above, Function) else target.object
-    while isinstance(obj, Made) and obj.path == "functools.partial" and obj.args:
+    obj: Any = above if isinstance(above, Function) else target.object
+    while obj.__class__ is Made and obj.path == "functools.partial" and obj.args:
         args, keywords = (*obj.args[1:], *args), _with_defaults(obj.keywords, keywords)
         target, obj = obj.args[0], obj.args[0].object
-    if isinstance(obj, Function):
+    # each kind of object is exactly one class, and a chain of `isinstance` is asked at every call
+    kind = obj.__class__
+    if kind is Function:
         return follow(machine, frame, obj, Given(args, keywords, site, node))
-    if isinstance(obj, Class):
+    if kind is Class:
         return _construct(FunctionCall(machine, frame, obj.info.name, args, keywords, site, node), obj)
-    if isinstance(obj, Instance):
+    if kind is Instance:
         whole = MethodCall(machine, frame, "__call__", target, args, keywords, site, node)
         return wrapping.forwarded(whole, target, _call_instance(whole, obj))
-    if isinstance(obj, External) or isinstance(above, str):
+    if kind is External or above is not None:
         path = above if isinstance(above, str) else obj.path
         function = FunctionCall(machine, frame, path, args, keywords, site, node)
-        result = machine.by_name(functions.called(function), path.rpartition(".")[2])
-        if isinstance(above, str):
-            bases.keep(machine, frame, result)
-        elif path == aliases.SAMPLER:
-            result = result.with_tags(result.tags | (target.tags & Tag.MAYBE))
-        tensor_mutation.handed_out(function, dropped=dropped)
-        _record(function, result, dropped=dropped)
-        return result
-    name, receiver = (obj.name, obj.receiver) if isinstance(obj, Method) else ("__call__", target)
+        return _called_outside(function, target, inherited=above is not None, dropped=dropped)
+    name, receiver = (obj.name, obj.receiver) if kind is Method else ("__call__", target)
     method = MethodCall(machine, frame, name, receiver, args, keywords, site, node)
+    return _called_method(method, target, dropped=dropped)
+
+
+def _called_outside(function: FunctionCall, target: Value, *, inherited: bool, dropped: bool) -> Value:
+    """The result of a function or class outside the project, or of a method `inherited` from such a class."""
+    machine, path = function.machine, function.path
+    result = functions.called(function)
+    if machine.observed is not None:
+        result = machine.by_name(result, path.rpartition(".")[2])
+    if inherited:
+        bases.keep(machine, function.frame, result)
+    elif path == aliases.SAMPLER:
+        result = result.with_tags(result.tags | (target.tags & Tag.MAYBE))
+    return _handed_on(function, result, dropped=dropped)
+
+
+def _called_method(method: MethodCall, target: Value, *, dropped: bool) -> Value:
+    """The result of a method of an object that is not the project's."""
+    machine, node = method.machine, method.node
     result = wrapping.forwarded(method, target, methods.called(method))
-    result = machine.by_name(result, name)
-    if isinstance(node.func, ast.Attribute):
-        _grow(method, node.func.value)
-        tensor_mutation.by_method(method, node.func.value)
-    tensor_mutation.handed_out(method, dropped=dropped)
-    _record(method, result, dropped=dropped)
+    if machine.observed is not None:
+        result = machine.by_name(result, method.name)
+    if node.func.__class__ is ast.Attribute:
+        owner = node.func.value
+        _grow(method, owner)
+        tensor_mutation.by_method(method, owner)
+    return _handed_on(method, result, dropped=dropped)
+
+
+def _handed_on(call: FunctionCall | MethodCall, result: Value, *, dropped: bool) -> Value:
+    """The result of a call, which is recorded."""
+    if dropped:
+        tensor_mutation.handed_out(call)
+    if not call.machine.silent:
+        _record(call, result, dropped=dropped)
     return result
 
 
 def _grow(call: MethodCall, owner: ast.expr) -> None:
     """The container, written as `owner`, after a method that adds to it."""
-    machine, frame, method, receiver, args = call.machine, call.frame, call.name, call.receiver, call.args
+    method, receiver = call.name, call.receiver
+    if method not in container_mutation.CHANGING:
+        return
+    machine, frame, args = call.machine, call.frame, call.args
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
     grown = container_mutation.grown(call)
@@ -114,12 +141,17 @@ def _record(call: FunctionCall | MethodCall, result: Value, *, dropped: bool = F
     machine = call.machine
     if machine.silent:
         return
-    path, method, receiver = (call.path, "", None) if isinstance(call, FunctionCall) else ("", call.name, call.receiver)
     context, index = machine.context(call.frame), len(machine.calls)
+    if isinstance(call, MethodCall):
+        machine.calls.append(CallEvent(
+            "", call.name, call.receiver, call.args, call.keywords, result, call.node, call.site, context, index,
+            dropped,
+        ))  # fmt: skip
+        return
     machine.calls.append(CallEvent(
-        path, method, receiver, call.args, call.keywords, result, call.node, call.site, context, index, dropped
+        call.path, "", None, call.args, call.keywords, result, call.node, call.site, context, index, dropped
     ))  # fmt: skip
-    if path == "builtins.iter" and len(call.args) == 1 and call.frame.handler != "except":
+    if call.path == "builtins.iter" and len(call.args) == 1 and call.frame.handler != "except":
         # `iter()` called explicitly: the loop that uses it is elsewhere
         loop = EnclosingLoop(call.node, call.site, iterated_of(call.args[0])[0], "")
         machine.iterations.append(Iteration(loop, context, index))
@@ -130,12 +162,16 @@ def _with_defaults(defaults: Keywords, given: Keywords) -> Keywords:
     return (*((n, v) for n, v in defaults if n not in names), *given)
 
 
+#: objects whose methods are looked up
+_WITH_MEMBERS = frozenset({External, Instance, Class, LocalModule})
+
+
 def _target(machine: Machine, frame: Frame, node: ast.Call) -> Value:
     func = node.func
     if not isinstance(func, ast.Attribute):
         return machine.evaluate(frame, func)
     owner = machine.evaluate(frame, func.value)
-    if isinstance(owner.object, (External, Instance, Class, LocalModule)):
+    if owner.object.__class__ in _WITH_MEMBERS:
         return attribute(machine, frame, owner, func.attr, func)
     if owner.tags:
         wrapping.attribute(machine, frame, owner, func.attr, func)
@@ -199,8 +235,13 @@ def follow(machine: Machine, frame: Frame, function: Function, given: Given) -> 
     if outcome.ends:
         frame.out.append(BlockExit("raise", given.site))
         frame.mask = 0
-    value = _computed_from(outcome.value, union(v.tags for v in (*args, *(v for _, v in given.keywords))))
+    value = outcome.value
+    value = _computed_from(value, _tags_of(args, given.keywords)) if value.taint is Taint.UNKNOWN else value
     return _agreed(value, outcome.trace) if outcome.trace else value
+
+
+def _tags_of(args: tuple[Value, ...], keywords: Keywords) -> Tags:
+    return union([v.tags for v in args]) | union([v.tags for _, v in keywords])
 
 
 def _computed_from(value: Value, tags: Tags) -> Value:

@@ -21,6 +21,15 @@ from ddpdoctor.program.text import text_of
 
 def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
     left = machine.evaluate(frame, node.left)
+    if len(node.ops) == 1:
+        result = compared(node.ops[0].__class__.__name__, left, machine.evaluate(frame, node.comparators[0]))
+    else:
+        result = _chained(machine, frame, node, left)
+    return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
+
+
+def _chained(machine: Machine, frame: Frame, node: ast.Compare, left: Value) -> Value:
+    """`0 <= rank < size`: every comparison in it."""
     result: Value | None = None
     for op, operand in zip(node.ops, node.comparators, strict=True):
         right = machine.evaluate(frame, operand)
@@ -28,7 +37,7 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
         result = part if result is None else both(result, part, conjunction=True)
         left = right
     assert result is not None
-    return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
+    return result
 
 
 def compared(name: str, left: Value, right: Value) -> Value:

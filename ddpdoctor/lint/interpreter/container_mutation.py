@@ -33,6 +33,8 @@ def grown(call: MethodCall) -> Value | None:
 
 #: methods that add elements
 ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft"})
+#: methods after which an object holds other things than before
+CHANGING = ADDING | {"pop", "clear", "popitem", "remove", "register_buffer"}
 
 
 def registered(machine: Machine, frame: Frame, owner: Value, args: tuple[Value, ...]) -> None:

@@ -19,7 +19,7 @@ from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made,
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
-from ddpdoctor.program.signal_handlers import path_of
+from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.text import text_of
 
 
@@ -88,7 +88,8 @@ def dictionary(machine: Machine, frame: Frame, node: Any) -> Value:
 
 
 def subscript(machine: Machine, frame: Frame, node: Any) -> Value:
-    path = path_of(node) if frame.module.flags else ()
+    flags = frame.module.flags
+    path = path_of(node) if flags is not NO_FLAGS and flags else ()
     return (signals.part(frame.module, path) if path else None) or _subscript(machine, frame, node)
 
 

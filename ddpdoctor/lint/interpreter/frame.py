@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.interpreter.events import EnclosingLoop, Guard
+from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Guard
 from ddpdoctor.lint.interpreter.trace import Node
 from ddpdoctor.lint.values.abstract_objects import Enclosing
 from ddpdoctor.lint.values.tags import NO_TAGS, Tags
@@ -56,6 +56,8 @@ class Frame:
     mode: Value | None = None
     #: tags of the rank's own data that decided which `return` it took; None if no such data did
     apart: Tags | None = None
+    #: of the last event
+    context: Context | None = None
 
     @property
     def alive(self) -> bool:

@@ -101,6 +101,8 @@ class Machine(ABC):
     outcomes: dict[tuple[object, ...], Outcomes] = field(default_factory=dict)
     #: what methods store in their objects, by class, where the object was made, and method
     stored: dict[tuple[object, ...], CallOutcome] = field(default_factory=dict)
+    #: members of what is outside the project, by the owner's dotted name and their own; builtins by "" and theirs
+    externals: dict[tuple[str, str], Value] = field(default_factory=dict)
     #: top-level names, by file and name
     globals_: dict[tuple[str, str], Value | None] = field(default_factory=dict)
     #: values that functions store in globals of their file; None if that is not one value on all ranks
@@ -162,10 +164,23 @@ class Machine(ABC):
 
     def context(self, frame: Frame) -> Context:
         """The context of `frame`'s current position."""
-        return Context(
+        last = frame.context
+        # most events happen where the one before has
+        if (
+            last is not None
+            and last.guards is frame.guards
+            and last.loops is frame.loops
+            and last.mask == frame.mask
+            and last.withs is frame.withs
+            and last.handler == frame.handler
+            and last.no_grad is frame.no_grad
+        ):
+            return last
+        frame.context = made = Context(
             frame.module, frame.function, frame.mask, frame.loops, frame.guards, frame.no_grad, frame.handler,
             frame.calls, frame.chain, frame.withs,
         )  # fmt: skip
+        return made
 
     def site(self, frame: Frame, node: ast.AST) -> SourceSite:
         """The position of a node in the frame's file."""

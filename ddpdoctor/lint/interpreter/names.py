@@ -48,7 +48,10 @@ def module_name(machine: Machine, module: Module, name: str) -> Value:
     if found is not None:
         return found
     if name in _BUILTINS:
-        return of_object(External(f"builtins.{name}"))
+        known = machine.externals.get(("", name))
+        if known is None:
+            known = machine.externals["", name] = of_object(External(f"builtins.{name}"))
+        return known
     return machine.by_name(unknown("global", module.path, name), name)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, Tags, union
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -91,19 +92,27 @@ def made_by(call: FunctionCall) -> Value:
 
 def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     """What is known of the result by what is known of the arguments."""
-    tags = union(v.tags for v in values)
-    # the type of data is equal on all ranks
-    pure = path.startswith(vocabulary.PURE_PREFIXES) and path not in _KINDS
+    tags, local = NO_TAGS, False
+    for value in values:
+        tags |= value.tags
+        local = local or value.taint is Taint.RANK_LOCAL
+    pure = _is_pure(path)
     kept = tags & DATA if pure else tags & ORIGIN
     if path in _TEXTS:
         kept |= tags & (ANY_RANK | MADE_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
-    if _summarises(path) and tags & Tag.COLLECTED:
+    if tags & Tag.COLLECTED and _summarises(path):
         return Taint.RANK_LOCAL, kept | Tag.BATCH
-    if pure and any(v.taint is Taint.RANK_LOCAL for v in values):
+    if pure and local:
         return Taint.RANK_LOCAL, kept
     if path in _HOLDING and any(map(_agreed, values)):
         kept |= Tag.AGREED
     return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_pure(path: str) -> bool:
+    """Whether the result depends on the arguments alone; the type of data is equal on all ranks."""
+    return path.startswith(vocabulary.PURE_PREFIXES) and path not in _KINDS
 
 
 def _agreed(value: Value) -> bool:
@@ -129,7 +138,7 @@ def _given_alike(path: str, values: tuple[Value, ...]) -> bool:
 
 def _given(path: str, args: tuple[Value, ...], keywords: Keywords) -> tuple[Value, ...]:
     """All arguments; a list as its elements if the function reduces it."""
-    values = (*args, *(v for _, v in keywords))
+    values = (*args, *[v for _, v in keywords]) if keywords else args
     return tuple(map(containers.gathered, values)) if _summarises(path) else values
 
 

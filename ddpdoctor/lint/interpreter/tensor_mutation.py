@@ -53,10 +53,10 @@ def by_method(call: MethodCall, owner: ast.expr) -> None:
             container_mutation.rebind(call.machine, call.frame, owner, after)
 
 
-def handed_out(call: FunctionCall | MethodCall, *, dropped: bool) -> None:
-    """Nothing is known any more of a changed tensor after a call of something unknown whose result nobody takes
-    (`dropped`): it may have reduced it in place."""
-    if not dropped or (isinstance(call, FunctionCall) and call.path.startswith(_LOOKING)):
+def handed_out(call: FunctionCall | MethodCall) -> None:
+    """Nothing is known any more of a changed tensor after a call of something unknown whose result nobody takes: it
+    may have reduced it in place."""
+    if isinstance(call, FunctionCall) and call.path.startswith(_LOOKING):
         return
     for argument, value in zip(call.node.args, call.args, strict=False):
         if value.taint is Taint.RANK_LOCAL and is_tensor(value):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ddpdoctor.lint.values.tags import Tags
 from ddpdoctor.lint.values.values import Atom
@@ -153,7 +153,26 @@ def all_nodes(nodes: Trace) -> Iterator[Node]:
 
 def operates(nodes: Trace) -> bool:
     """Whether the nodes contain an operation."""
-    return any(node.__class__ is Op for node in all_nodes(nodes))
+    return _contains(nodes, _OPERATION)
+
+
+_OPERATION = frozenset({Op})
+
+
+def _contains(nodes: Trace, kinds: frozenset[type], ends: str = "") -> bool:
+    """Whether a node of these kinds is in the nodes, or an exit of the kind `ends`; asked of all that is followed."""
+    stack = list(nodes)
+    while stack:
+        node: Any = stack.pop()
+        kind = node.__class__
+        if kind in kinds or (kind is BlockExit and node.kind == ends):
+            return True
+        if kind is Branch:
+            stack += node.then
+            stack += node.other
+        elif kind is Loop or kind is Scope:
+            stack += node.body
+    return False
 
 
 def transfers(nodes: Trace) -> bool:
@@ -211,9 +230,7 @@ def _marks(nodes: Trace) -> list[Node]:
     return list(found)
 
 
-def _is_kept(node: Node) -> bool:
-    """Whether it is an operation, or a rank may end its process in order there."""
-    return node.__class__ in (Op, Transfer) or (isinstance(node, BlockExit) and node.kind == QUIT)
+_KEPT = frozenset({Op, Transfer})
 
 
 def prune(nodes: list[Node]) -> Trace:
@@ -221,11 +238,16 @@ def prune(nodes: list[Node]) -> Trace:
     end are kept."""
     kept: list[Node] = []
     for node in nodes:
+        kind = node.__class__
+        if kind is BlockExit:
+            kept.append(node)
+            continue
         if isinstance(node, (Loop, Scope)) and not node.body:
             continue
         if isinstance(node, Branch) and not node.then and not node.other:
             continue
-        if isinstance(node, Scope) and not any(map(_is_kept, all_nodes(node.body))):
+        # without an operation, and without a place where a rank may end its process in order
+        if isinstance(node, Scope) and not _contains(node.body, _KEPT, QUIT):
             kept.extend(_marks(node.body))
             continue
         kept.append(node)

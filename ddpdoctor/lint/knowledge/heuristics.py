@@ -17,9 +17,10 @@ from ddpdoctor.model.record import record
 _NAME = 60
 
 
-@lru_cache(maxsize=1 << 13)
-def _occurs(pattern: re.Pattern[str], name: str) -> bool:
-    return pattern.search(name) is not None
+@lru_cache(maxsize=1 << 14)
+def _occurs(pattern: str, name: str) -> bool:
+    # by its text: the hash of a compiled pattern is made anew from all of its code each time
+    return re.search(pattern, name, re.IGNORECASE) is not None
 
 
 @record(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Heuristic:
     def found_in(self, text: str) -> bool:
         """Whether the pattern, or one of the words, occurs in a text."""
         if self.pattern is not None:
-            return _occurs(self.pattern, text) if len(text) < _NAME else self.pattern.search(text) is not None
+            return _occurs(self.pattern.pattern, text) if len(text) < _NAME else self.pattern.search(text) is not None
         return any(word in text for word in self.words)
 
     def found_in_any(self, texts: Iterable[str]) -> bool:

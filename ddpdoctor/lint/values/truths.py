@@ -24,14 +24,20 @@ def surely_true(value: Value) -> bool:
 def truth(value: Value) -> tuple[Atom, ...]:
     """True, False or a Symbol, for each rank."""
     if surely_true(value):
-        return (True,)
+        return _TRUE
     if value.object is not None:
         if len(value.atoms) == 1:
             return value.atoms
         # the object on some ranks, a constant on the others
         is_truthy = is_true(value.object)
         return tuple((is_truthy or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
-    return tuple(a if isinstance(a, Symbol) else bool(a) for a in value.atoms)
+    atoms = value.atoms
+    if len(atoms) == 1:
+        return atoms if atoms[0].__class__ is Symbol else (bool(atoms[0]),)
+    return tuple([a if a.__class__ is Symbol else bool(a) for a in atoms])
+
+
+_TRUE = (True,)
 
 
 def negate(value: Value) -> Value:
@@ -40,7 +46,7 @@ def negate(value: Value) -> Value:
 
 
 def invert(atom: Atom) -> Atom:
-    return atom._replace(negated=not atom.negated) if isinstance(atom, Symbol) else not atom
+    return Symbol(atom.key, atom.taint, not atom.negated, atom.parts) if isinstance(atom, Symbol) else not atom
 
 
 def both(left: Value, right: Value, *, conjunction: bool) -> Value:

@@ -79,7 +79,7 @@ class Value(NamedTuple):
     @property
     def constant(self) -> Atom:
         """The constant that all ranks share; a Symbol if there is none."""
-        return self.atoms[0] if len(self.atoms) == 1 else Symbol(NO_SYMBOL, self.taint)
+        return self.atoms[0] if len(self.atoms) == 1 else _NO_CONSTANT[self.taint]
 
     @property
     def elements(self) -> tuple[Atom, ...] | None:
@@ -88,14 +88,21 @@ class Value(NamedTuple):
         return constant if isinstance(constant, tuple) and not isinstance(constant, Symbol) else None
 
     def tagged(self, tags: Tags) -> Value:
-        return Value(self.atoms, self.taint, self.object, self.tags | tags)
+        return _value(Value, (self.atoms, self.taint, self.object, self.tags | tags))
 
     def with_tags(self, tags: Tags) -> Value:
-        return Value(self.atoms, self.taint, self.object, tags)
+        return _value(Value, (self.atoms, self.taint, self.object, tags))
 
     def with_object(self, obj: Any) -> Value:
-        return Value(self.atoms, self.taint, obj, self.tags)
+        return _value(Value, (self.atoms, self.taint, obj, self.tags))
 
+
+# what a NamedTuple's own constructor, a function in Python, calls: values are made by the million
+_value: Callable[[type[Value], tuple[tuple[Atom, ...], Taint, Any, Tags]], Value] = tuple.__new__
+_symbol_of: Callable[[type[Symbol], tuple[int, Taint, bool, None]], Symbol] = tuple.__new__
+
+#: the symbol that a value of each taint gives in place of a constant
+_NO_CONSTANT = tuple(Symbol(NO_SYMBOL, taint) for taint in Taint)
 
 #: arguments given by name
 Keywords = tuple[tuple[str, Value], ...]
@@ -104,20 +111,20 @@ Keywords = tuple[tuple[str, Value], ...]
 def symbol_key(value: Value) -> int | None:
     """The identity of an unknown object, for its attributes."""
     atom = value.atoms[0]
-    return atom.key if len(value.atoms) == 1 and isinstance(atom, Symbol) else None
+    return atom.key if atom.__class__ is Symbol and len(value.atoms) == 1 else None
 
 
 #: looking up a member of an enumeration costs more than a whole comparison
-_UNIFORM, _UNKNOWN = Taint.UNIFORM, Taint.UNKNOWN
+_UNIFORM, _UNKNOWN, _RANK_LOCAL = Taint.UNIFORM, Taint.UNKNOWN, Taint.RANK_LOCAL
 
 
 def symbol(*structure: object, taint: Taint = _UNKNOWN) -> Symbol:
     """The unknown with this structure (see `symbols`)."""
-    return Symbol(number(structure), taint)
+    return _symbol_of(Symbol, (number(structure), taint, False, None))
 
 
 def const(value: Atom) -> Value:
-    return Value((value,), _UNIFORM)
+    return _value(Value, ((value,), _UNIFORM, None, NO_TAGS))
 
 
 def per_rank(atoms: Sequence[Atom], tags: Tags = NO_TAGS) -> Value:
@@ -133,12 +140,13 @@ def per_rank(atoms: Sequence[Atom], tags: Tags = NO_TAGS) -> Value:
 
 
 def unknown(*key: object, taint: Taint = _UNKNOWN, tags: Tags = NO_TAGS) -> Value:
-    return Value((Symbol(number(key), taint),), taint, None, tags)
+    return _value(Value, ((_symbol_of(Symbol, (number(key), taint, False, None)),), taint, None, tags))
 
 
 def of_object(obj: Any, *key: object) -> Value:
     """A value known to be an object; its atom is an opaque, true symbol."""
-    return Value((Symbol(number(key or (obj,)), _UNKNOWN),), _UNKNOWN, obj)
+    atom = _symbol_of(Symbol, (number(key or (obj,)), _UNKNOWN, False, None))
+    return _value(Value, ((atom,), _UNKNOWN, obj, NO_TAGS))
 
 
 RANK_NUMBERS = per_rank(tuple(range(WORLD)), Tag.RANK)
@@ -162,7 +170,9 @@ def join_tags(values: Iterable[Value]) -> Tags:
 
 def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     """Apply a pure function rank by rank; unknown arguments give a symbol named after the operation and them."""
-    width = max([len(v.atoms) for v in values])
+    width = 1
+    for value in values:
+        width = max(width, len(value.atoms)) if len(value.atoms) > 1 else width
     if width == 1:
         return _lift_one(name, fn, values)
     atoms: list[Atom] = []
@@ -180,22 +190,30 @@ def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
 def _lift_one(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
     """The same for values that all have one atom, as nearly all have."""
     arguments = [v.atoms[0] for v in values]
-    for argument, value in zip(arguments, values, strict=True):
-        if argument.__class__ is Symbol or value.object is not None:
+    for value in values:
+        if value.object is not None or value.atoms[0].__class__ is Symbol:
             made = _symbol(name, values, arguments)
-            return Value((made,), made.taint, None, join_tags(values))
+            return _value(Value, ((made,), made.taint, None, join_tags(values)))
     atom = _apply(name, fn, arguments)
-    return Value((atom,), atom.taint if isinstance(atom, Symbol) else _UNIFORM, None, join_tags(values))
+    taint = atom.taint if atom.__class__ is Symbol else _UNIFORM
+    return _value(Value, ((atom,), taint, None, join_tags(values)))
 
 
 def _symbol(name: str, values: Sequence[Value], arguments: Sequence[Atom]) -> Symbol:
     key, negated = operation(name, arguments)
-    return Symbol(key, _greatest([v.taint for v in values]), negated)
+    return Symbol(key, _greatest(values), negated)
 
 
-def _greatest(taints: Sequence[Taint]) -> Taint:
+def _greatest(values: Sequence[Value]) -> Taint:
     """The taint of one unknown made of several: data of this rank stays that, whatever the rank has to do with it."""
-    return Taint.RANK_LOCAL if Taint.RANK_LOCAL in taints else max(taints)
+    greatest = _UNIFORM
+    for value in values:
+        taint = value.taint
+        if taint is _RANK_LOCAL:
+            return taint
+        if taint > greatest:
+            greatest = taint
+    return greatest
 
 
 def _apply(name: str, fn: Callable[..., Any], arguments: Sequence[Atom]) -> Atom:
@@ -219,7 +237,7 @@ def binary(name: str, left: Value, right: Value) -> Value:
     if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
         fn = None
     if fn is None:
-        taint = _greatest((left.taint, right.taint))
+        taint = _greatest((left, right))
         result = symbol(name, left.atoms, right.atoms, taint=taint)
         return Value((result,), taint, None, join_tags((left, right)))
     made = lift(name, fn, (left, right))
