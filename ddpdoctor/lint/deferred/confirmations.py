@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from ddpdoctor.lint.deferred import moved_tensors, rank_starters
 from ddpdoctor.lint.deferred.asked_versions import (
@@ -49,13 +50,13 @@ def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Co
     """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open."""
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
-    if told is not None and told.severity is Severity.WARNING:
-        # where it is started, a place shows
-        shown = (unshown,) if told.at is None else ()
-        against = (of_a_copy, in_test, set_by_rank, nowhere_as_several, *shown)
-        return next(filter(None, (ask(repository, finding) for ask in against)), told)
-    asked_of_any = (of_a_copy, in_test, not_run, set_by_rank, on_one_node, started_alone, nowhere_as_several, unshown)
-    return told or next(filter(None, (ask(repository, finding) for ask in asked_of_any)), None)
+    if told is not None and told.severity is Severity.HINT:
+        return told
+    # where it is started as several ranks, on several nodes, a place shows
+    of_start = (on_one_node, started_alone, nowhere_as_several, unshown) if told is None or told.at is None else ()
+    against = (of_a_copy, in_test, not_run, set_by_rank, *of_start)
+    as_told = replace(finding, severity=told.severity) if told is not None else finding
+    return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 
 
 def _epochs(repository: Repository, finding: Finding) -> Confirmation | None:

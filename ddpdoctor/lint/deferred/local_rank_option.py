@@ -22,7 +22,7 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
     if at is not None and not launches.are_for_torch_1(path) and _ends_at_unknown_options(path):
         said = "it is started here by torch.distributed.launch, which passes --local-rank since torch 2"
         if _OLD_IMPORT.search(read_file(path) or b"") is not None:
-            return Confirmation(said, Severity.WARNING, at, "where torch is 2.0 or newer, ")
+            return Confirmation(said, Severity.HINT, at, "where torch is 2.0 or newer, ")
         return Confirmation(said, Severity.ERROR, at)
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
     if launches.are_for_torch_1(path):

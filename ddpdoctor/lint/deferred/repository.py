@@ -116,7 +116,13 @@ class Repository:
 
     @cached_property
     def _starters(self) -> RankStarters:
-        return RankStarters(self.texts or {}, self._imports, self.launches.commands, self.launches.naming)
+        texts = {path: text for path, text in (self.texts or {}).items() if not self._starts_no_ranks(path)}
+        return RankStarters(texts, ImportedFiles(texts), self.launches.commands, self.launches.naming)
+
+    def _starts_no_ranks(self, path: str) -> bool:
+        """Whether a file is in a copy of a library that starts no ranks, which the project's programs import."""
+        folders = path[len(self.top) + 1 :].split("/")[:-1]
+        return not packages.START_NO_RANKS.isdisjoint(folders)
 
     @cached_property
     def _imports(self) -> ImportedFiles:

@@ -44,7 +44,6 @@ IF_SEVERAL_COME = frozenset({
 _MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
-LOWER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.HINT, Severity.HINT: Severity.HINT}
 
 
 def depends_on_the_start(finding: Finding) -> bool:
@@ -74,13 +73,11 @@ def started_alone(repository: Repository, finding: Finding) -> Confirmation | No
     if repository.may_start_ranks(path, program=at is not None):
         return None
     said, condition = "scripts and texts start it as one process only", "if it is started as several ranks, "
-    given = LOWER[finding.severity]
-    if place_of(launches.as_one_by_setting, path) is not None:
-        given = Severity.WARNING  # the number is there to be changed
+    # a number in a variable is there to be changed, unless another sampler is made where nothing tells of ranks
+    by_setting = place_of(launches.as_one_by_setting, path) is not None
     by_launcher = place_of(launches.as_one_by_launcher, path) is not None
-    if finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line):
-        given = Severity.HINT  # where nothing tells of ranks, another sampler is made
-    return Confirmation(said, given, at, condition)
+    chosen = finding.code in _WITH_SAMPLERS and not by_launcher and _is_chosen(path, finding.line)
+    return Confirmation(said, Severity.WARNING if by_setting and not chosen else Severity.HINT, at, condition)
 
 
 def _proven_of_one(repository: Repository, path: str) -> Confirmation | None:
@@ -91,7 +88,7 @@ def _proven_of_one(repository: Repository, path: str) -> Confirmation | None:
     if at is None or _never_as_several(repository, path) is None:
         return None
     said, condition = "scripts and texts start what uses it as one process only", "if it is started as several ranks, "
-    return Confirmation(said, Severity.WARNING, at, condition)
+    return Confirmation(said, Severity.HINT, at, condition)
 
 
 def _beside_the_launched(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -281,6 +281,19 @@ class ModuleFacts:
             *(rule, place, message), related=related, severity=severity, chain=way, unconfirmed=unconfirmed
         )
 
+    def above(self, branch: Branch) -> tuple[Branch, ...]:
+        """The branches around one, where the analysis first comes to it."""
+        return self._above.get(branch.site, ())
+
+    @cached_property
+    def _above(self) -> dict[SourceSite, tuple[Branch, ...]]:
+        found: dict[SourceSite, tuple[Branch, ...]] = {}
+        for root in self.analysis.roots:
+            for node, _, under, _ in steps(root.trace):
+                if isinstance(node, Branch):
+                    found.setdefault(node.site, under)
+        return found
+
     @cached_property
     def _ways(self) -> dict[SourceSite, list[tuple[SourceSite, ...]]]:
         """Ways to each branch: calls that lead there, outermost first."""

@@ -44,10 +44,14 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
 
 
 def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
-    """A condition on the way to the operation of which nothing shows that it can hold; "" if there is none.
+    """A condition on the way to the operation, or to where ranks leave, of which nothing shows that it can hold; "" if
+    there is none.
 
-    Options of the command line can have any value: such a condition is decided by whoever starts the job.
+    Options of the command line can have any value: such a condition is decided by whoever starts the job. Whether a
+    file is there, nobody decides.
     """
+    if asked := next((branch.text for branch in facts.above(item.branch) if asks_for_file(branch)), ""):
+        return asked
     way = (*item.chain, item.op.site)
     around = next((r.under for r in facts.reached if r.way == way), ())
     for branch in (*around, item.branch):

@@ -95,6 +95,10 @@ LIBRARIES: dict[str, str] = {
     "torch_geometric": "torch_geometric",
 }
 
+#: libraries whose functions start no ranks, whatever their files name: what a program imports of a copy of one does not
+#: make several processes of it (read as the packages above; their command lines are programs of their own)
+START_NO_RANKS = frozenset({"diffusers", "open_clip", "peft", "sentence_transformers", "timm", "transformers"})
+
 #: modules of packages that run on Python 3.6 alone: of fastai 0.7, which was written anew for its first version
 FOR_PYTHON_3_6 = ("fastai.conv_learner", "fastai.dataset", "fastai.learner", "fastai.sgdr", "fastai.fp16")
 
