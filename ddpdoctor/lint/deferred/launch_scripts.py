@@ -94,13 +94,21 @@ _OR_NEWER = (
 #: a version of torch before 2 that is asked for or was used
 _TORCH_1 = re.compile(
     rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
-    rb"\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?)[01]\.\d+" + _OR_NEWER + rb"|\btorch\s*<\s*2",
+    rb"\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?)[01]\.\d+" + _OR_NEWER,
     re.IGNORECASE,
 )
-#: any such version, and a newest one that will do
+#: any such version
 _PINNED = re.compile(
-    rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|<=?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
+    rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
 )
+#: the versions that will do, to the newest one: `torch>=1.9,!=1.10,<1.12`, of Poetry `torch = ">=1.9,<2"`
+_RANGE = re.compile(
+    rb"\b(?:py)?torch(?:\[[\w,-]*\])?(?:\s*=\s*[\"'])?\s*\(?(?:[<>=!~^]=?=?\s*v?\d[\w.*+]*\s*,\s*)*"
+    rb"<(=?)\s*v?(\d+)(?:\.(\d+))?((?:\.\d+)*)",
+    re.IGNORECASE,
+)
+#: the last torch before the first of a new series
+_LAST_BEFORE = {1: (0, 4), 2: (1, 13)}
 #: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
 #: `mmcv-full` was built for it; and timm 0.3 imports `torch._six`
 _BESIDE_TORCH_1 = re.compile(
@@ -325,13 +333,26 @@ def is_for_torch_1(text: bytes) -> bool:
     """Whether a text asks for a torch before 2, which passes the option with an underscore, or for what there is only
     with such a torch."""
     beside = _BESIDE_TORCH_1.search(text) is not None and _TORCH_2.search(text) is None
-    return beside or _TORCH_1.search(text) is not None
+    return beside or _TORCH_1.search(text) is not None or any(newest < (2, 0) for newest, _ in _ranges(text))
 
 
 def pinned_torches(text: bytes) -> Iterator[tuple[tuple[int, int], int]]:
-    """(version, line) of each torch that a text asks for, other than as the oldest that will do."""
-    for found in _PINNED.finditer(text):
-        yield (int(found[1]), int(found[2])), text.count(b"\n", 0, found.start()) + 1
+    """(version, line) of each torch that a text asks for, other than as the oldest that will do; of a range, the newest
+    that is in it."""
+    named = (((int(found[1]), int(found[2])), found.start()) for found in _PINNED.finditer(text))
+    for version, at in (*named, *_ranges(text)):
+        yield version, text.count(b"\n", 0, at) + 1
+
+
+def _ranges(text: bytes) -> Iterator[tuple[tuple[int, int], int]]:
+    """(newest version, place) of each range of torch."""
+    for found in _RANGE.finditer(text):
+        major, minor = int(found[2]), int(found[3] or 0)
+        # the bound itself, or what is older than a later version of its series: `<=1.12`, `<1.12.1`
+        if found[1] or found[4].strip(b".0"):
+            yield (major, minor), found.start()
+        else:
+            yield (major, minor - 1) if minor else _LAST_BEFORE.get(major, (major, minor)), found.start()
 
 
 def pythons(text: bytes) -> Iterator[tuple[int, int]]:
@@ -346,4 +367,4 @@ def is_for_lightning_1(text: bytes) -> bool:
 
 def names_torch(text: bytes) -> bool:
     """Whether a text names a version of torch, or of what decides it."""
-    return _TORCH.search(text) is not None or _BESIDE_TORCH_1.search(text) is not None
+    return any(pattern.search(text) is not None for pattern in (_TORCH, _RANGE, _BESIDE_TORCH_1))

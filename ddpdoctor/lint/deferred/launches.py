@@ -43,6 +43,8 @@ class Launches:
     places: Mapping[str, Sequence[Place]]
     #: how its programs are told to start several processes
     numbers: ProcessNumbers
+    #: programs by path that install what the repository has, and say what that needs
+    setups: Mapping[str, bytes]
 
     @cached_property
     def by_old_launcher(self) -> dict[str, Place]:
@@ -189,15 +191,20 @@ class Launches:
             folder = posixpath.dirname(folder)
 
     @cached_property
+    def _asking(self) -> dict[str, bytes]:
+        """What says which versions the repository needs."""
+        return {**self.scripts, **self.setups}
+
+    @cached_property
     def _for_torch_1(self) -> frozenset[str]:
         """The folders of which a text says that they need torch 1."""
-        told = (script for script, text in self.scripts.items() if launch_scripts.is_for_torch_1(text))
+        told = (script for script, text in self._asking.items() if launch_scripts.is_for_torch_1(text))
         return frozenset(map(_speaks_of, told))
 
     @cached_property
     def _for_torch(self) -> frozenset[str]:
         """The folders of which a text names a version of torch."""
-        told = (script for script, text in self.scripts.items() if launch_scripts.names_torch(text))
+        told = (script for script, text in self._asking.items() if launch_scripts.names_torch(text))
         return frozenset(map(_speaks_of, told))
 
     def are_for_torch_1(self, path: str) -> bool:
@@ -213,7 +220,7 @@ class Launches:
         None if none does."""
         asked = (
             (version, self._place(script, line))
-            for script, text in self.scripts.items()
+            for script, text in self._asking.items()
             for version, line in launch_scripts.pinned_torches(text)
         )
         return max(asked, key=lambda one: one[0], default=None)
@@ -221,12 +228,12 @@ class Launches:
     @cached_property
     def python(self) -> tuple[int, int] | None:
         """The oldest Python that a text of the repository asks for, None if none does."""
-        return max((asked for text in self.scripts.values() for asked in launch_scripts.pythons(text)), default=None)
+        return max((asked for text in self._asking.values() for asked in launch_scripts.pythons(text)), default=None)
 
     @cached_property
     def are_for_lightning_1(self) -> bool:
         """Whether a text of the repository asks for a Lightning before 2."""
-        return any(map(launch_scripts.is_for_lightning_1, self.scripts.values()))
+        return any(map(launch_scripts.is_for_lightning_1, self._asking.values()))
 
 
 def place_of(started: Mapping[str, Place], path: str) -> Place | None:

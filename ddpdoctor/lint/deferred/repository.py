@@ -152,7 +152,7 @@ class Repository:
         described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
         scripts = {**self._read(SCRIPTS), **described, **{path: script.text for path, script in held.items()}}
         places = {path: script.places for path, script in held.items()}
-        return Launches(scripts, self._root, places, ProcessNumbers(self.texts or {}))
+        return Launches(scripts, self._root, places, ProcessNumbers(self.texts or {}), self._read(("setup.py",)))
 
     @cached_property
     def configurations(self) -> Configurations:

@@ -819,6 +819,8 @@ def main(read):
         ("torch>=2.1", "warning"),
         ("torch==2.6.0", "warning"),
         ("torch==2.3.1\n# or torch==2.7", "warning"),
+        ("torch>=1.9,<2.6", "hint"),
+        ("torch>=1.9,<3", "warning"),
     ],
 )
 def test_a_group_waits_at_its_end_in_new_torch(asked: str, severity: str, repository: Repository) -> None:
@@ -837,6 +839,10 @@ def test_a_group_waits_at_its_end_in_new_torch(asked: str, severity: str, reposi
         ({"env.yml": "dependencies:\n  - pip:\n    - torch==1.8.1\n"}, True),
         ({"environment_old.yml": "dependencies:\n  - pytorch=1.4.0=py3.7_0\n"}, True),
         ({"model.yml": "torch: torch==1.4.0\n"}, False),
+        ({"requirements.txt": "torch>=1.9.0,<1.12.0\n", "docs/requirements.txt": "torch>=1.9.0\n"}, True),
+        ({"setup.py": 'setup(install_requires=["torch>=1.8, !=1.9, <2"])\n'}, True),
+        ({"setup.py": 'setup(install_requires=["torch>=1.8"])\n'}, False),
+        ({"requirements.txt": "torch>=1.9,<2.3\n"}, False),
         ({"requirements.txt": "tensorflow==1.15.0"}, True),
         ({"README.md": "pip install timm==0.3.4"}, True),
         ({"README.md": "pip install timm==0.3.4 torch==2.1"}, False),

@@ -144,6 +144,19 @@ def test_who_starts_a_program_that_needs_its_local_rank(command: str, needed: bo
         ("pytorch=1.7", True),
         ("PyTorch 1.8.0 and CUDA 11", True),
         ("torch<2", True),
+        ("torch>=1.9.0,<1.12.0", True),
+        ("torch>=1.7,<=1.13", True),
+        ('install_requires=["torch>=1.8, !=1.9, <2"]', True),
+        ('torch = ">=1.9,<2.0"', True),
+        ("pytorch <1.13,>=1.7", True),
+        ("torch<2.0.1", False),
+        ("torch<2.1", False),
+        ("torch<=2", False),
+        ("torch>=1.9,<2.5", False),
+        ("torch>=1.9,<3", False),
+        ("torch>=1.9,!=1.10", False),
+        ("torch>=1.9,numpy<1.24", False),
+        ("torch>=1.9\nnumpy<1.24", False),
         ("torch>=1.7", False),
         ("PyTorch 1.6+", False),
         ("PyTorch 1.6 or later", False),
@@ -169,3 +182,20 @@ def test_who_starts_a_program_that_needs_its_local_rank(command: str, needed: bo
 )
 def test_a_text_may_ask_for_an_older_torch(text: str, old: bool) -> None:
     assert launch_scripts.is_for_torch_1(text.encode()) == old
+
+
+@pytest.mark.parametrize(
+    ("text", "newest"),
+    [
+        ("torch==2.1.2", [(2, 1)]),
+        ("torch>=2.1,<2.6", [(2, 5)]),
+        ("torch>=2.1,<2.6.0", [(2, 5)]),
+        ("torch<2.6.1", [(2, 6)]),
+        ("torch>=1.9,<=2.6", [(2, 6)]),
+        ("torch>=1.9,<2", [(1, 13)]),
+        ("torch<3", [(3, 0)]),
+        ("torch>=2.1,!=2.2", []),
+    ],
+)
+def test_the_newest_torch_that_a_text_asks_for(text: str, newest: list[tuple[int, int]]) -> None:
+    assert [version for version, _ in launch_scripts.pinned_torches(text.encode())] == newest
