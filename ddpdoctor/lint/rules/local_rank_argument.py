@@ -33,6 +33,9 @@ DeepSpeed's launcher passes `--local_rank`; files that use it are not reported, 
 with it, or as one process, is a hint. So is a program that they start otherwise than with the old launcher where
 neither it nor a file that it imports reads the option.
 
+A program that parses with `parse_known_args` only goes on without an option that it does not know. It is reported only
+where the option then has a fixed default, and nothing reads LOCAL_RANK: each rank then uses the same device.
+
 Not reported are programs that need torch 1, because they import what torch 2 does not have, or a file of the project
 that does. A program that has its rank from Slurm or Horovod, too, is a hint where no text starts it with the old
 launcher.
@@ -83,6 +86,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
     hands_on = _hands_on(facts)
+    if _goes_on(facts.module) and hands_on is None:
+        # what it does without the option is right if the environment tells it, and wrong with a number that is fixed
+        underscored = [call for call in underscored if not read and _is_fixed(call)]
     for call in underscored:
         if hands_on is not None:
             message: str | Conditional = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
@@ -117,6 +123,20 @@ def _underscored(calls: Iterable[CallEvent]) -> Iterator[CallEvent]:
         told = "--local_rank" in option.flags and not _from_environment(option)
         if told and (call.receiver is None or call.receiver.atoms not in dashed):
             yield call
+
+
+def _goes_on(module: Module) -> bool:
+    """Whether a program leaves options that it does not know alone: it never parses its options in the way that ends
+    there."""
+    called = {node.func.attr for node in module.of(ast.Call) if isinstance(node.func, ast.Attribute)}
+    return "parse_known_args" in called and not any(name.startswith("parse_args") for name in called)
+
+
+def _is_fixed(call: CallEvent) -> bool:
+    """Whether the option is the same on all ranks where it is not passed: nothing is asked for its default."""
+    option = declared_by(call.node)
+    default = option.default if option is not None else None
+    return default is None or not any(isinstance(node, (ast.Call, ast.Subscript)) for node in ast.walk(default))
 
 
 #: files of the project that are asked what they import
