@@ -108,7 +108,16 @@ def _is_chosen(path: str, line: int) -> bool:
 
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
-_SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b|lightning(?s:.*)\bTrainer\(")
+_SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
+_LIGHTNING, _TRAINER = b"lightning", re.compile(rb"\bTrainer\(")
+
+
+def _spawns(text: bytes) -> bool:
+    """Whether a file starts ranks itself, or has Lightning start them."""
+    # one pattern for both names would look for the second one from each place of the first
+    named = text.find(_LIGHTNING)
+    by_lightning = named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
+    return by_lightning or _SPAWNS.search(text) is not None
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
@@ -124,7 +133,7 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
     shown = [text for user, text in texts.items() if user not in launches.naming]
-    if any(map(_SPAWNS.search, texts.values())) or any(map(says_launched, shown)):
+    if any(map(_spawns, texts.values())) or any(map(says_launched, shown)):
         return None
     if any(map(rank_starters.starts_launcher, (*shown, *(repository.used_by(path) or ())))):
         return None
@@ -155,7 +164,7 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     text = read_file(path) or b""
     is_program = b"__main__" in text or path.endswith(".ipynb")
-    starts_them = is_program and (launches.start_unnamed or _SPAWNS.search(text) is not None)
+    starts_them = is_program and (launches.start_unnamed or _spawns(text))
     if starts_them or place_of({**launches.shown, **launches.by_launcher}, path) is not None:
         return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (

@@ -1485,10 +1485,14 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({}, "warning"),
         ({"run.sh": "echo nothing"}, "warning"),
         ({"run.sh": OTHER, "show.py": f"{COUNTS}    torch.multiprocessing.spawn(total)\n"}, "warning"),
+        ({"run.sh": OTHER, "show.py": f"import lightning\n{COUNTS}    lightning.Trainer(total)\n"}, "warning"),
+        ({"run.sh": OTHER, "show.py": f"{COUNTS}    Trainer(total)  # as lightning does\n"}, "hint"),
+        # ever more work, if each name were looked for from each of the others
+        ({"run.sh": OTHER, "show.py": f"{COUNTS}# {'lightning ' * 100_000}\n"}, "hint"),
         ({"run.sh": OTHER, "conf/job.yaml": JOB}, "warning"),
     ],
     ids=["started", "both", "in a text", "another", "used by another", "used by one process", "nothing", "no program",
-         "starts itself", "a job"],
+         "starts itself", "by Lightning", "another Trainer", "many names", "a job"],
 )  # fmt: skip
 def test_a_file_that_no_command_starts_while_others_are_started(
     files: dict[str, str], severity: str, repository: Repository
