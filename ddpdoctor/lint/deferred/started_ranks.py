@@ -133,9 +133,12 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
     shown = [text for user, text in texts.items() if user not in launches.naming]
-    if any(map(_spawns, texts.values())) or any(map(says_launched, shown)):
+    used = repository.used_by(path) or ()
+    # a program that a command starts as one process may leave it to what it imports to start the others
+    starting = (*texts.values(), *(used if place_of(launches.as_one, path) is not None else ()))
+    if any(map(_spawns, starting)) or any(map(says_launched, shown)):
         return None
-    if any(map(rank_starters.starts_launcher, (*shown, *(repository.used_by(path) or ())))):
+    if any(map(rank_starters.starts_launcher, (*shown, *used))):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
 
@@ -162,15 +165,23 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
         return None
-    text = read_file(path) or b""
-    is_program = b"__main__" in text or path.endswith(".ipynb")
-    starts_them = is_program and (launches.start_unnamed or _spawns(text))
-    if starts_them or place_of({**launches.shown, **launches.by_launcher}, path) is not None:
+    several = place_of({**launches.shown, **launches.by_launcher}, path)
+    if several is not None or _starts_its_ranks(repository, path):
         return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"
     )  # fmt: skip
     return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
+def _starts_its_ranks(repository: Repository, path: str) -> bool:
+    """Whether a program starts its ranks itself, or may: one that a command starts may leave that to what it imports;
+    of one that none starts, what is unnamed may be it."""
+    launches, text = repository.launches, read_file(path) or b""
+    is_program = b"__main__" in text or path.endswith(".ipynb")
+    if is_program and (launches.start_unnamed or _spawns(text)):
+        return True
+    return place_of(launches.as_one, path) is not None and repository.may_start_ranks(path, program=True)
 
 
 def one_process(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -1469,6 +1469,8 @@ def test_a_file_that_no_program_with_ranks_uses(files: dict[str, str], alone: bo
 
 STARTED = "torchrun --nproc_per_node 4 show.py"
 OTHER = "torchrun --nproc_per_node 4 train.py"
+BY_HELPER = "    python show.py\n"
+HELPED = f"import helper\n{COUNTS}    helper.start(total)\n"
 JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      replicas: 4\n"
 
 
@@ -1489,10 +1491,15 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({"run.sh": OTHER, "show.py": f"{COUNTS}    Trainer(total)  # as lightning does\n"}, "hint"),
         # ever more work, if each name were looked for from each of the others
         ({"run.sh": OTHER, "show.py": f"{COUNTS}# {'lightning ' * 100_000}\n"}, "hint"),
+        ({"README.md": BY_HELPER, "show.py": HELPED, "helper.py": SPAWNS}, "warning"),
+        ({"README.md": f"{BY_HELPER}\n    {OTHER}\n", "show.py": HELPED, "helper.py": SPAWNS}, "warning"),
+        ({"README.md": BY_HELPER, "show.py": HELPED, "helper.py": "def start(run):\n    run()\n"}, "hint"),
+        ({"README.md": f"    {OTHER}\n", "show.py": HELPED, "helper.py": SPAWNS}, "hint"),
         ({"run.sh": OTHER, "conf/job.yaml": JOB}, "warning"),
     ],
     ids=["started", "both", "in a text", "another", "used by another", "used by one process", "nothing", "no program",
-         "starts itself", "by Lightning", "another Trainer", "many names", "a job"],
+         "starts itself", "by Lightning", "another Trainer", "many names", "a helper starts them",
+         "so it does beside another", "a helper starts none", "no command starts it", "a job"],
 )  # fmt: skip
 def test_a_file_that_no_command_starts_while_others_are_started(
     files: dict[str, str], severity: str, repository: Repository
