@@ -1732,6 +1732,41 @@ def test_a_second_node_that_only_a_command_has(command: str, severity: str, repo
     assert finding.message.startswith("if this is ever started on two nodes, ") == (severity == "hint")
 
 
+PLACED = """\
+import torch
+import torch.distributed as dist
+
+
+def place():
+    torch.cuda.set_device(dist.get_rank())
+
+
+def meet():
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "nodes", "message"),
+    [
+        ("meet", 2, "if anything uses place, "),
+        ("place", 2, "this is the global rank"),
+        ("place", 1, "if this is ever started on two nodes, "),
+    ],
+)
+def test_a_second_node_for_a_function_that_nothing_uses(
+    called: str, nodes: int, message: str, repository: Repository
+) -> None:
+    program = f"import torch.distributed as dist\nfrom devices import {called}\n\nif __name__ == '__main__':\n" + (
+        f'    dist.init_process_group("nccl")\n    {called}()\n'
+    )
+    command = f"torchrun --nproc_per_node 4 --nnodes {nodes} train.py"
+    repository({"devices.py": PLACED, "train.py": program, "run.sh": command})
+    (finding,) = engine.lint(["devices.py"], Settings(frozenset({"DD143"}))).findings
+    assert finding.severity.value == ("warning" if message.startswith("this") else "hint")
+    assert finding.message.startswith(message)
+
+
 @pytest.mark.parametrize(("library", "severity"), [("transformers", "hint"), ("own", "error")])
 def test_a_proof_in_an_example_of_a_library_that_was_copied(
     library: str, severity: str, repository: Repository
