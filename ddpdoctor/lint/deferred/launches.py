@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -116,11 +117,28 @@ class Launches:
 
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
-        return [command for _, program, command in self._commands if is_named(program, path)]
+        return [command for _, command in self._commands_of(path)]
 
     def starting(self, path: str) -> list[str]:
         """The scripts and texts that start a program."""
-        return list(dict.fromkeys(script for script, program, _ in self._commands if is_named(program, path)))
+        return list(dict.fromkeys(script for script, _ in self._commands_of(path)))
+
+    def _commands_of(self, path: str) -> Iterator[tuple[str, bytes]]:
+        """(script or text, command) of each that starts a program. One that names it from a folder which nothing tells
+        may be about any file of the name, but where several have commands of their own: there about what lies below the
+        folder that the text speaks of."""
+        apart = path in self._namesakes
+        for script, program, command in self._commands:
+            below = program == path or not apart or path.startswith(f"{_speaks_of(script)}/")
+            if below and is_named(program, path):
+                yield script, command
+
+    @cached_property
+    def _namesakes(self) -> frozenset[str]:
+        """The files that commands name for certain, where they so name another file of that name as well."""
+        files = {program for _, program, _ in self._commands if is_file(program)}
+        names = Counter(map(posixpath.basename, files))
+        return frozenset(file for file in files if names[posixpath.basename(file)] > 1)
 
     def on_nodes(self, path: str) -> Place | None:
         """(script or text, line) that starts a program on several nodes."""

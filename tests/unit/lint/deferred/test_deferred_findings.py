@@ -1829,6 +1829,30 @@ def test_a_seed_that_scripts_or_settings_ask_for(files: dict[str, str], severity
     assert finding.message.startswith("where a seed is asked for") == (severity == "hint")
 
 
+NAMESAKES = {"a/run.sh": "torchrun train.py\n", "b/run.sh": "torchrun train.py\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        # a text about a third folder, in which the program has another name
+        ({**NAMESAKES, "c/README.md": "    torchrun train.py --seed=7\n"}, "hint"),
+        ({**NAMESAKES, "README.md": "    cd a; torchrun train.py --seed=7\n"}, "warning"),
+        ({**NAMESAKES, "a/run.sh": "torchrun train.py --seed=7\n"}, "warning"),
+        ({**NAMESAKES, "b/run.sh": "torchrun train.py --seed=7\n"}, "hint"),
+        # about the only one, or about one that nothing else starts
+        ({"a/run.sh": "torchrun train.py\n", "c/README.md": "    torchrun train.py --seed=7\n"}, "warning"),
+        ({"b/run.sh": "torchrun train.py\n", "c/README.md": "    torchrun train.py --seed=7\n"}, "warning"),
+    ],
+)
+def test_a_seed_for_one_of_several_programs_of_a_name(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"a/train.py": SEEDED, "b/train.py": "print(1)\n", **files})
+    (finding,) = engine.lint(["a"], Settings(frozenset({"DD131"}))).findings
+    assert finding.severity.value == severity
+
+
 @pytest.mark.parametrize(
     ("line", "severity"),
     [
