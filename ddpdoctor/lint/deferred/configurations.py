@@ -12,13 +12,29 @@ from functools import cached_property
 
 from ddpdoctor.model.record import record
 
-#: a file of settings that a program names
-_NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
+#: a file of settings that a program or a command names
+NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
 _ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
 _STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
-#: an object or variable that makes Accelerate shard a model
-_PLUGIN = re.compile(rb"(?:deepspeed|fsdp)_plugins?\b|(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_")
+#: a comment of a program
+_ASIDE = re.compile(rb"(?:^|(?<=\s))#[^\n]*")
+#: the stages that leave the weights whole
+BELOW_THIRD = frozenset({b"0", b"1", b"2"})
+#: an object or variable that makes Accelerate shard a model: one that is made, given or set up; not where a program
+#: only asks whether there is one, as who loads frozen models does
+_PLUGIN = re.compile(
+    rb"^[^\n#]*?(?:(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_"
+    rb"|(?:deepspeed|fsdp)_plugins?(?:[\"']?\]?\s*[=:](?![=\r\n])(?![^\n]*\.(?:deepspeed|fsdp)_plugin)|\.(?!zero3_init)))",
+    re.MULTILINE,
+)
+#: Accelerate's launcher; the file that it is given; and what tells it, or the program, to shard
+_BY_ACCELERATE = re.compile(rb"\baccelerate\s+launch\b|\baccelerate\.commands\.launch\b")
+_GIVEN_FILE = re.compile(rb"--config[-_]file[= ]+[\"']?([^\s\"']+)")
+_TOLD_TO_SHARD = re.compile(
+    rb"--(?:use[-_])?(?:fsdp|deepspeed|zero)|ACCELERATE_USE_|(?<![\w./-])deepspeed[ \t]", re.IGNORECASE
+)
+_MULTI_GPU = re.compile(rb"--multi[-_]gpu\b")
 #: a setting for FSDP, of Accelerate or of the Trainer of transformers
 _FSDP = re.compile(rb"distributed_type[\"']?\s*:\s*[\"']?FSDP|^\s*[\"']?fsdp(?:_config)?[\"']?\s*:", re.MULTILINE)
 #: Accelerate's file for a job that shards nothing
@@ -57,17 +73,15 @@ class Configurations:
     @cached_property
     def _of_zero(self) -> dict[str, bytes]:
         """What configures DeepSpeed's ZeRO."""
-        programs = {path: text for path, text in (self.programs or {}).items() if b"stage" in text}
+        programs = {path: _ASIDE.sub(b"", text) for path, text in (self.programs or {}).items() if b"stage" in text}
         return {path: text for path, text in {**self.files, **programs}.items() if _ZERO.search(text)}
 
     def zero_stages(self, path: str, program: bytes, commands: Iterable[bytes]) -> frozenset[bytes]:
         """The stages that a program may be started with: those of the configurations that the commands name which start
         it, or that these name, or else of those that it names itself, or else of those beside it, or else of any in the
         repository."""
-        asked = {name for command in commands for name in _NAMED.findall(command)}
-        # Accelerate's file may name that of DeepSpeed
-        asked |= {name for text in _called(asked, self.files).values() for name in _NAMED.findall(text)}
-        own = set(_NAMED.findall(program))
+        asked = self._with_named({name for command in commands for name in NAMED.findall(command)})
+        own = set(NAMED.findall(program))
         beside = {p: text for p, text in self._of_zero.items() if posixpath.dirname(p) == posixpath.dirname(path)}
         texts = (
             _called(asked, self._of_zero)
@@ -75,7 +89,50 @@ class Configurations:
             or beside
             or self._of_zero
         )
-        return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
+        return _stages(texts)
+
+    def _with_named(self, names: Set[bytes]) -> set[bytes]:
+        """Files, and those that they name: Accelerate's may name that of DeepSpeed."""
+        return {*names, *(name for text in _called(names, self.files).values() for name in NAMED.findall(text))}
+
+    def unnamed(self, path: str) -> frozenset[bytes]:
+        """The files for DeepSpeed alone that lie elsewhere than a program and that nothing in the repository names:
+        Accelerate would have to be told of them."""
+        files = [p for p in self._of_zero if p.endswith(".json") and posixpath.dirname(p) != posixpath.dirname(path)]
+        names = {posixpath.basename(file).encode(errors="surrogateescape") for file in files}
+        said = (*self.scripts.values(), *self._texts)
+        return frozenset(name for name in names if not any(name in text for text in said))
+
+    def without(self, names: Set[bytes]) -> Configurations:
+        """These without the files of settings that have one of the names."""
+        left = _called(names, self.files) if names else {}
+        files = {path: text for path, text in self.files.items() if path not in left}
+        return Configurations(files, self.programs, self.scripts) if left else self
+
+    def shard_nothing(self, commands: Iterable[bytes]) -> bool:
+        """Whether the commands that start a program, by Accelerate's launcher and perhaps others, say that nothing is
+        sharded; without a word of it, that launcher does what its user once chose."""
+        told = [*commands]
+        return any(map(_BY_ACCELERATE.search, told)) and all(map(self._shards_nothing, told))
+
+    def _shards_nothing(self, command: bytes) -> bool:
+        if _TOLD_TO_SHARD.search(command) is not None:
+            return False
+        given = _GIVEN_FILE.search(command)
+        if given is None:
+            return _BY_ACCELERATE.search(command) is None or _MULTI_GPU.search(command) is not None
+        held = _called({posixpath.basename(given[1])}, self.files)
+        return bool(held) and all(_OF_ANOTHER_KIND.search(text) or self._is_below_third(text) for text in held.values())
+
+    def _is_below_third(self, text: bytes) -> bool:
+        """Whether Accelerate's file is for DeepSpeed, and at most for stage 2."""
+        configured = _called(self._with_named({*NAMED.findall(text)}), self._of_zero)
+        stages = _stages({**configured, "": text})
+        return bool(stages) and stages <= BELOW_THIRD and _FSDP.search(text) is None
+
+    def gives_plugin(self, program: bytes) -> bool:
+        """Whether a program gives Accelerate what shards a model."""
+        return _PLUGIN.search(program) is not None
 
     @cached_property
     def ask_for_sharding(self) -> bool:
@@ -110,6 +167,10 @@ class Configurations:
 
 def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:
     return any(map(pattern.search, texts))
+
+
+def _stages(texts: Mapping[str, bytes]) -> frozenset[bytes]:
+    return frozenset(stage for text in texts.values() for stage in _STAGE.findall(text))
 
 
 def _called(names: Set[bytes], texts: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ddpdoctor.lint.deferred import moved_tensors, rank_starters
+from ddpdoctor.lint.deferred.asked_sharding import unsharded
 from ddpdoctor.lint.deferred.asked_versions import (
-    OLD_LIGHTNING,
     before_numpy_was_seeded,
     by_tcp,
     ends_without_waiting,
@@ -131,27 +131,6 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     return never_given(repository, finding)
 
 
-def _unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether DeepSpeed leaves the weights whole on each rank: no configuration has stage 3; of what only Lightning 2
-    does, whether the repository is for an older one."""
-    if finding.condition:
-        return OLD_LIGHTNING if repository.launches.are_for_lightning_1 else None
-    path, configurations = path_of(finding), repository.configurations
-    text = read_file(path) or b""
-    commands = repository.launches.commands(path)
-    stages = configurations.zero_stages(path, text, commands)
-    if stages and not stages - {b"0", b"1", b"2"} and b"fsdp" not in text.lower():
-        listed = ", ".join(sorted(stage.decode(errors="replace") for stage in stages))
-        said = f"the configurations of DeepSpeed are of stage {listed}, which gathers nothing"
-        return Confirmation(said, Severity.HINT)
-    # a stage that is "auto" or computed may be the third
-    asked = stages or configurations.ask_for_sharding or any(b"fsdp" in command.lower() for command in commands)
-    by_accelerate = b"Accelerator(" in text and b"Trainer(" not in text
-    if by_accelerate and not asked:
-        return Confirmation("nothing in the repository tells Accelerate to shard the model", Severity.HINT)
-    return None
-
-
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
@@ -171,6 +150,6 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD171": attended,
     "DD173": _loaded,
     "DD174": on_several_nodes,
-    "DD175": _unsharded,
+    "DD175": unsharded,
     UNREADABLE: unparsed,
 }

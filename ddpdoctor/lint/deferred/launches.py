@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import launch_scripts
+from ddpdoctor.lint.deferred.configurations import NAMED
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.record import record
@@ -118,6 +119,13 @@ class Launches:
     def commands(self, path: str) -> list[bytes]:
         """Every command that starts a program, with a launcher or without."""
         return [command for _, command in self._commands_of(path)]
+
+    def only_for_others(self, path: str) -> frozenset[bytes]:
+        """The files of settings that commands name which start other programs, and none that starts this one."""
+        own = set(self.commands(path))
+        named = {command: NAMED.findall(command) for _, _, command in self._commands}
+        mine = {name for command in own for name in named.get(command, ())}
+        return frozenset(name for names in named.values() for name in names) - mine
 
     def starting(self, path: str) -> list[str]:
         """The scripts and texts that start a program."""

@@ -116,8 +116,12 @@ class Repository:
 
     @cached_property
     def _starters(self) -> RankStarters:
-        texts = {path: text for path, text in (self.texts or {}).items() if not self._starts_no_ranks(path)}
-        return RankStarters(texts, ImportedFiles(texts), self.launches.commands, self.launches.naming)
+        return RankStarters(self._own_texts, self._imports, self.launches.commands, self.launches.naming)
+
+    @cached_property
+    def _own_texts(self) -> dict[str, bytes]:
+        """The project's files without copies of libraries that its programs import and that start no ranks."""
+        return {path: text for path, text in (self.texts or {}).items() if not self._starts_no_ranks(path)}
 
     def _starts_no_ranks(self, path: str) -> bool:
         """Whether a file is in a copy of a library that starts no ranks, which the project's programs import."""
@@ -126,7 +130,7 @@ class Repository:
 
     @cached_property
     def _imports(self) -> ImportedFiles:
-        return ImportedFiles(self.texts or {})
+        return ImportedFiles(self._own_texts)
 
     def used_by(self, path: str) -> list[bytes] | None:
         """What a program and the files that it imports contain; None if that cannot be told."""

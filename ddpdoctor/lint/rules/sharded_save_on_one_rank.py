@@ -31,10 +31,12 @@ No automatic fix.
 `save_state` and `save_model` of Accelerate and the Hugging Face trainer gather nothing from a model that is not
 sharded: they are warnings where the program offers FSDP or DeepSpeed, hints elsewhere and where the repository's
 configurations of DeepSpeed have no stage 3 (those that the program names or that lie beside it, if there are any), and
-are not reported if the condition tests the kind of sharding. `save_checkpoint` of `pytorch_lightning` ends in a barrier
-since Lightning 2: it is a warning, and a hint where a text of the repository asks for an older one. An operation under
-a condition that nothing decides is a warning, and so is a proof of what the scripts and texts of the repository start
-as one process only.
+are not reported if the condition tests the kind of sharding. Where commands start a program with `accelerate launch`,
+it is a hint if all of them say `--multi_gpu` or name a file that shards nothing, or if only other programs are started
+with what shards. `save_16bit_model` of DeepSpeed is a hint where no configuration has stage 3. `save_checkpoint` of
+`pytorch_lightning` ends in a barrier since Lightning 2: it is a warning, and a hint where a text of the repository asks
+for an older one. An operation under a condition that nothing decides is a warning, and so is a proof of what the
+scripts and texts of the repository start as one process only.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html
@@ -79,6 +81,9 @@ _ZERO = "torch.distributed.optim.ZeroRedundancyOptimizer"
 #: all ranks have to reach it under every strategy: it ends in a barrier (lightning 2.6, Trainer.save_checkpoint)
 _LIGHTNING = "save_checkpoint (Lightning)"
 
+#: gathers the weights under ZeRO stage 3; below it, they are whole on the rank that writes them, and no other is needed
+_OF_STAGE_3 = frozenset({"save_16bit_model (DeepSpeed)"})
+
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at an operation that saves; and calls that gather if the model is sharded."""
@@ -102,7 +107,8 @@ def _divergent(facts: ModuleFacts) -> Iterator[Finding | None]:
         said = proofs.worded(facts, item, f"{what}, and only some reach {item.op.op}: {proof(item)}")
         sure = item.op.op != _LIGHTNING or _is_new_lightning(facts)
         message = said if sure else Conditional("where Lightning is 2.0 or newer, ", said.condition + said.message)
-        asked = None if sure else Unconfirmed(item.op.site, RelatedRole.UNSTARTED)
+        open_ = not sure or item.op.op in _OF_STAGE_3
+        asked = Unconfirmed(item.op.site, RelatedRole.UNSTARTED) if open_ else None
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))

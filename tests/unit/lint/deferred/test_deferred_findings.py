@@ -1036,6 +1036,97 @@ def test_what_accelerate_is_told_of_sharding(files: dict[str, str], severity: st
     assert [finding.severity.value for finding in findings] == [severity]
 
 
+SHARDING = {"conf/fsdp.yaml": "distributed_type: FSDP\n", "conf/three.json": '{"zero_optimization": {"stage": 3}}'}
+OF_DDP = "distributed_type: MULTI_GPU\n"
+OF_ZERO = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n"
+BY_FILE = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: conf/three.json\n"
+FROZEN = """\
+plugin = AcceleratorState().deepspeed_plugin
+deepspeed_plugin = AcceleratorState().deepspeed_plugin if started() else None
+contexts = [] if deepspeed_plugin is None else [deepspeed_plugin.zero3_init_context_manager(enable=False)]
+# deepspeed_plugin = DeepSpeedPlugin(zero_stage=3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "files", "severity"),
+    [
+        ("accelerate launch --multi_gpu train.py", {}, "hint"),
+        ("accelerate launch --multi_gpu train.py\npython train.py", {}, "hint"),
+        ("accelerate launch --config_file conf/ddp.yaml train.py", {"conf/ddp.yaml": OF_DDP}, "hint"),
+        ("accelerate launch --config_file=conf/two.yaml train.py", {"conf/two.yaml": OF_ZERO}, "hint"),
+        # of another kind, of stage 3, what is not at hand, and what the user once chose
+        ("accelerate launch --multi_gpu --use_fsdp train.py", {}, "warning"),
+        ("accelerate launch --multi_gpu train.py\naccelerate launch train.py", {}, "warning"),
+        ("accelerate launch --config_file conf/fsdp.yaml train.py", {}, "warning"),
+        ("accelerate launch --config_file conf/by.yaml train.py", {"conf/by.yaml": BY_FILE}, "warning"),
+        ("accelerate launch --config_file $CONFIG train.py", {}, "warning"),
+        ("ACCELERATE_USE_FSDP=1 accelerate launch --multi_gpu train.py", {}, "warning"),
+        ("accelerate launch train.py", {}, "warning"),
+        # the program says otherwise than the command
+        ("accelerate launch --multi_gpu train.py", {"train.py": f"import plug\n{ACCELERATED}"}, "warning"),
+    ],
+)
+def test_sharding_that_the_commands_of_a_program_rule_out(
+    command: str, files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository(
+        {"train.py": ACCELERATED, "plug.py": "plugin = DeepSpeedPlugin()\n", **SHARDING, "run.sh": command, **files}
+    )
+    findings = engine.lint(["train.py"], Settings(frozenset({"DD175"}))).findings
+    assert [finding.severity.value for finding in findings] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": "accelerate launch train.py", "other.py": FROZEN}, "hint"),
+        ({"run.sh": "accelerate launch train.py", "other.py": "a.state.fsdp_plugin.set_state_dict_type(x)"}, "warning"),
+        ({"run.sh": "accelerate launch train.py\ndeepspeed other.py --deepspeed three.json"}, "hint"),
+        ({"run.sh": "accelerate launch train.py"}, "hint"),
+        # what anything else names may be for it, and what lies beside it
+        ({"run.sh": "accelerate launch train.py", "README.md": "Choose conf/three.json.\n"}, "warning"),
+        ({"run.sh": "accelerate launch train.py", "zero.json": SHARDING["conf/three.json"]}, "warning"),
+        ({"run.sh": "accelerate launch train.py\naccelerate launch --config_file three.json train.py"}, "warning"),
+        ({}, "warning"),
+    ],
+)
+def test_sharding_that_is_for_other_programs(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": ACCELERATED, "other.py": "", "conf/three.json": SHARDING["conf/three.json"], **files})
+    findings = engine.lint(["train.py"], Settings(frozenset({"DD175"}))).findings
+    assert [finding.severity.value for finding in findings] == [severity]
+
+
+SAVING_ENGINE = """\
+import deepspeed
+import torch.distributed as dist
+
+engine, *_ = deepspeed.initialize(model=make(), config="ds.json")
+if dist.get_rank() == 0:
+    engine.SAVE("out")
+"""
+
+
+@pytest.mark.parametrize(
+    ("save", "stage", "severity"),
+    [
+        ("save_16bit_model", "1", "hint"),
+        ("save_16bit_model", "3", "error"),
+        ("save_16bit_model", '"auto"', "error"),
+        # every rank has a part of the optimizer, and they wait for each other
+        ("save_checkpoint", "1", "error"),
+    ],
+)
+def test_weights_that_are_whole_below_the_third_stage(
+    save: str, stage: str, severity: str, repository: Repository
+) -> None:
+    repository(
+        {"train.py": SAVING_ENGINE.replace("SAVE", save), "ds.json": f'{{"zero_optimization": {{"stage": {stage}}}}}'}
+    )
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert finding.severity.value == severity
+
+
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
