@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from ddpdoctor import workers
 from ddpdoctor.lint import files, registry, repeats
@@ -72,7 +72,8 @@ def lint(
         analysed = with_room(lambda: _one_by_one(left, begin(), progress))
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
-    findings = repeats.left_out([f for f in _with_confirmed(results) if settings.shows(f)])
+    named = frozenset(path for path, by_user, _ in mattering if by_user)
+    findings = repeats.left_out([f for f in _with_confirmed(results, named) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering), _left_out(results, findings, settings))
 
@@ -98,12 +99,13 @@ def _one_by_one(mattering: list[Sized], linter: Linter, progress: Progress | Non
     return results
 
 
-def _with_confirmed(results: list[FileResult]) -> list[Finding]:
-    """All findings, including deferred ones that other files confirmed, in the order of each file."""
+def _with_confirmed(results: list[FileResult], named: Set[str]) -> list[Finding]:
+    """All findings, including deferred ones that other files confirmed, in the order of each file; `named`: the files
+    that the user named."""
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
-    sure = {(f.file, in_order(f)): f for f in with_room(lambda: [*deferral.confirmed(open_)])}
+    sure = {(f.file, in_order(f)): f for f in with_room(lambda: [*deferral.confirmed(open_, named)])}
     found: list[Finding] = []
     for result in results:
         more = {place: f for (file, place), f in sure.items() if file == result.path}

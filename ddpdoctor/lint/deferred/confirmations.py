@@ -46,14 +46,18 @@ _SEEDS_MADE = re.compile(
 )
 
 
-def confirmation(repository: Repository, finding: Finding, *, asked: bool) -> Confirmation | None:
-    """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open."""
+def confirmation(
+    repository: Repository, finding: Finding, *, asked: bool, started: bool = False
+) -> Confirmation | None:
+    """What the other files show of a finding, None if nothing; `asked`: the finding itself leaves something open;
+    `started`: that several ranks are started needs no showing."""
     ask = _CONFIRMING.get(finding.code) if asked else None
     told = ask(repository, finding) if ask is not None else None
     if told is not None and told.severity is Severity.HINT:
         return told
     # where it is started as several ranks, on several nodes, a place shows
-    of_start = (on_one_node, started_alone, nowhere_as_several, unshown) if told is None or told.at is None else ()
+    started = started or (told is not None and told.at is not None)
+    of_start = () if started else (on_one_node, started_alone, nowhere_as_several, unshown)
     against = (of_a_copy, in_test, not_run, set_by_rank, *of_start)
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)

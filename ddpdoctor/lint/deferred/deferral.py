@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from ddpdoctor.lint import registry
@@ -19,13 +19,16 @@ _OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.U
 _DROPPED = frozenset({"DD101", "DD134"})
 
 
-def confirmed(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors."""
+def confirmed(findings: Iterable[Finding], named: Set[str] = frozenset()) -> Iterator[Finding]:
+    """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors.
+
+    Of the files in `named`, how the repository starts them is not asked: who names a file means to start it.
+    """
     repositories: dict[str, Repository] = {}
     for finding in findings:
         top = top_of(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
         repository = repositories.setdefault(top, Repository(top))
-        shown = confirmation(repository, finding, asked=_noted(finding))
+        shown = confirmation(repository, finding, asked=_noted(finding), started=finding.file in named)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
             if shown.at is not None and not _noted(finding):

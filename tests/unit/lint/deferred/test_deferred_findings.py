@@ -1348,7 +1348,7 @@ def test_what_does_not_run_as_the_repository_shows_it(
     files: dict[str, str], begins: str, severity: str, repository: Repository
 ) -> None:
     repository({"a.py": CLEARS, **files})
-    (finding,) = engine.lint(["a.py"], Settings(frozenset({"DD124"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.severity.value == severity
     assert finding.condition.startswith(begins) if begins else not finding.condition
 
@@ -1374,7 +1374,7 @@ def test_a_program_that_is_named_as_a_module(command: str, severity: str, reposi
 @pytest.mark.parametrize("file", ["shop/train.py", "src/shop/train.py", "shop/train/__main__.py"])
 def test_the_file_of_a_module(file: str, repository: Repository) -> None:
     repository({file: EPOCHS, "docs/run.md": "python -m shop.train"})
-    (finding,) = engine.lint([file], Settings(frozenset({"DD101"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == "hint"
 
 
@@ -1458,7 +1458,7 @@ while True:
 )  # fmt: skip
 def test_a_proof_about_a_program_of_one_process(files: dict[str, str], severity: str, repository: Repository) -> None:
     repository({"leave.py": LEAVES, **files})
-    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD112"}))).findings
     assert (finding.severity.value, bool(finding.condition)) == (severity, severity != "error")
 
 
@@ -1507,7 +1507,7 @@ def test_a_program_that_is_told_how_many_processes_to_start(
 ) -> None:
     start = STARTS.replace("NUMBER", number)
     repository({"leave.py": LEAVES, "run.py": RUNS, "start.py": start, "README.md": f"python run.py\n\n{command}\n"})
-    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD112"}))).findings
     assert finding.severity.value == severity
 
 
@@ -1516,7 +1516,7 @@ def test_the_number_of_processes_for_a_library_that_starts_them(repository: Repo
         "args.num_gpus, 1", "num_gpus_per_machine=args.num_gpus"
     )
     repository({"leave.py": LEAVES, "run.py": program, "README.md": "python run.py\n\npython run.py --num-gpus 4\n"})
-    (finding,) = engine.lint(["leave.py"], Settings(frozenset({"DD112"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD112"}))).findings
     assert finding.severity.value == "error"
 
 
@@ -1596,13 +1596,25 @@ def test_a_file_that_no_command_starts_while_others_are_started(
     files: dict[str, str], severity: str, repository: Repository
 ) -> None:
     repository({"show.py": COUNTS, "train.py": "print(1)\n", **files})
-    (finding,) = engine.lint(["show.py"], Settings(frozenset({"DD118"}))).findings
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD118"}))).findings
     assert finding.severity.value == severity
     assert bool(finding.condition) == (severity == "hint")
     # of some of these files, other questions know the same
     (alone,) = Linter(Settings(frozenset({"DD118"}))).file("show.py", named=True).findings
     told = started_ranks.unshown(Project(str(Path.cwd())), alone)
     assert (told is not None and told.severity.value == "hint") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("paths", "severity"),
+    [(["."], "hint"), (["leave.py"], "error"), (["other.py"], None), ([".", "leave.py"], "error")],
+)
+def test_a_file_that_the_user_names_is_meant_to_be_started(
+    paths: list[str], severity: str | None, repository: Repository
+) -> None:
+    repository({"leave.py": LEAVES, "other.py": "import torch.distributed\n", "README.md": "python leave.py"})
+    found = engine.lint(paths, Settings(frozenset({"DD112"}))).findings
+    assert [finding.severity.value for finding in found] == ([] if severity is None else [severity])
 
 
 SPAWNING = f"""\
