@@ -56,7 +56,7 @@ def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     around = next((r.under for r in facts.reached if r.way == way), ())
     for branch in (*around, item.branch):
         if any(isinstance(atom, Symbol) and atom.taint is Taint.UNKNOWN for atom in branch.truth):
-            open_ = _open(branch.text, ranked=len(branch.truth) > 1)
+            open_ = open_part(branch.text, ranked=len(branch.truth) > 1)
             if open_:
                 return open_
     return ""
@@ -116,7 +116,7 @@ def _functions(facts: ModuleFacts, sites: Iterable[SourceSite]) -> set[str]:
     return {f.name for f in functions if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
-def _open(text: str, *, ranked: bool) -> str:
+def open_part(text: str, *, ranked: bool) -> str:
     """The part of a condition that reads no setting of the job and no rank, "" if there is none.
 
     `ranked`: it differs between ranks; a single flag that does was set by some of them alone.

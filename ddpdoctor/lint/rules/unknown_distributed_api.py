@@ -30,6 +30,10 @@ tested with `hasattr`, used under a version test or set by the program itself ar
 that is private. A test for some version and all later ones (`TORCH_VERSION >= (1, 7)`) does not keep a method that is
 gone.
 
+An error is for what surely runs: in a function, it is a hint under a condition that reads no setting of the job and no
+rank, under one on a parameter's flag, and where the function has refused to be one of several ranks. A condition on
+what a loop goes through, on a counter or on the process group holds at some time.
+
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html
 """
@@ -40,7 +44,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts import doubtful_lines
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.knowledge import torch_api
 from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
@@ -85,10 +90,19 @@ def _gone(facts: ModuleFacts) -> Iterator[Finding | None]:
         if asks and not _is_own(facts, node.attr) and not _guarded(facts, node, lower=True):
             message = f"torch {shown}'s DistributedDataParallel has no {node.attr} any more: AttributeError"
             older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
-            yield facts.finding(RULE, node, message, unconfirmed=older)
+            yield _told(facts, node, message, unconfirmed=older)
 
 
 _TORCH_2 = (2, 0)
+
+
+def _told(
+    facts: ModuleFacts, node: ast.AST, message: str, *, fix: Fix | None = None, unconfirmed: Unconfirmed | None = None
+) -> Finding | None:
+    """The error; a hint where the program may never come to the line."""
+    doubt = doubtful_lines.doubt(facts, node)
+    severity = Severity.HINT if doubt else Severity.ERROR
+    return facts.finding(RULE, node, Conditional(doubt, message), fix=fix, severity=severity, unconfirmed=unconfirmed)
 
 
 def _is_own(facts: ModuleFacts, name: str) -> bool:
@@ -123,7 +137,7 @@ def _attributes(facts: ModuleFacts, aliases: set[str]) -> Iterator[Finding | Non
         elif not _of_reductions(node.attr) and _is_reduction(facts, node.value, aliases):
             meant = "AVG" if node.attr in ("MEAN", "AVERAGE") else _close(node.attr, torch_api.REDUCTIONS)
             if not _guarded(facts, node):
-                yield facts.finding(RULE, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
+                yield _told(facts, node, f"ReduceOp has no {node.attr}{_hint(meant)}")
 
 
 def _of_reductions(name: str) -> bool:
@@ -198,20 +212,20 @@ def _name(facts: ModuleFacts, node: ast.AST, name: str, *, fixable: bool) -> Ite
         if version >= torch_api.REMOVED[name]:
             older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
             message = f"torch {shown} has no torch.distributed.{name} any more"
-            yield facts.finding(RULE, node, message, unconfirmed=older)
+            yield _told(facts, node, message, unconfirmed=older)
     elif function is not None and version < function.since:
         since = ".".join(map(str, function.since))
-        yield facts.finding(RULE, node, f"torch {shown} has no torch.distributed.{name}: added in {since} or later")
+        yield _told(facts, node, f"torch {shown} has no torch.distributed.{name}: added in {since} or later")
     elif not known and (version >= c10d.NEWEST or name in torch_api.TYPOS):
         meant = torch_api.TYPOS.get(name) or _close(name, c10d.FUNCTIONS)
-        fix = _fix(facts, node) if fixable and name in torch_api.TYPOS else None
-        # an unknown name that is not a known misspelling may belong to a later torch than the table knows
-        severity = Severity.ERROR if name in torch_api.TYPOS else Severity.WARNING
         message = f"torch {shown} has no torch.distributed.{name}{_hint(meant)}"
-        # nor does the table know all that early versions had
+        if name in torch_api.TYPOS:
+            yield _told(facts, node, message, fix=_fix(facts, node) if fixable else None)
+            return
+        # an unknown name that is not a known misspelling may belong to a later torch than the table knows, which does
+        # not know all that early versions had either
         older = Unconfirmed(site_of(facts.module, node), RelatedRole.UNSTARTED)
-        open_ = older if severity is Severity.WARNING else None
-        yield facts.finding(RULE, node, message, fix=fix, severity=severity, unconfirmed=open_)
+        yield facts.finding(RULE, node, message, severity=Severity.WARNING, unconfirmed=older)
 
 
 def _fix(facts: ModuleFacts, node: ast.AST) -> Fix | None:
@@ -265,7 +279,7 @@ def _keywords(facts: ModuleFacts, call: ast.Call, aliases: set[str]) -> Iterator
         else:
             continue
         if not _guarded(facts, call):
-            yield facts.finding(RULE, keyword.value, message)
+            yield _told(facts, keyword.value, message)
 
 
 def _is_from_on(test: ast.expr) -> bool:
