@@ -8,11 +8,12 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ddpdoctor.lint.facts import paths, touched_files
+from ddpdoctor.lint.facts import paths, saved_states, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
+from ddpdoctor.lint.values.tags import MODEL, Tag
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -75,12 +76,35 @@ def holds_optimizer(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the state of an optimizer is in what is written, by its name: a checkpoint from which the job goes on."""
     if not call.node.args:
         return False
+    parts = _parts(call, facts, call.node.args[0])
+    return any(map(_names_optimizer, (node for part in parts for node in walk(part))))
+
+
+def holds_state(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the state of a network or an optimizer is in what a call writes, or a network itself: of one that ranks
+    train together it is the same on all of them."""
+    if call.method == "save_pretrained" or (call.method == "save" and call.receiver is not None):
+        return True
+    saved = call.args[0] if call.args else None
+    if saved is None or not call.node.args:
+        return False
+    if saved_states.states(saved) or saved.tags & (MODEL | Tag.PREPARED | Tag.INNER):
+        return True
+    return any(_asks_state(node) for part in _parts(call, facts, call.node.args[0]) for node in walk(part))
+
+
+def _asks_state(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "state_dict"
+
+
+def _parts(call: CallEvent, facts: ModuleFacts, content: ast.expr) -> list[ast.expr]:
+    """The expression of what is written, with those that its variables are assigned or the function is given."""
     _, given = paths.arguments(facts, call)
-    parts = [call.node.args[0]]
-    for node in walk(call.node.args[0]):
+    parts = [content]
+    for node in walk(content):
         if isinstance(node, ast.Name):
             parts += [*paths.assigned(call, node.id), *([given[node.id]] if node.id in given else [])]
-    return any(map(_names_optimizer, (node for part in parts for node in walk(part))))
+    return parts
 
 
 def _names_optimizer(node: ast.AST) -> bool:

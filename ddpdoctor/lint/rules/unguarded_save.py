@@ -13,9 +13,11 @@ A run that a script starts beside a trainer of transformers is a warning where a
 it by a launcher, and otherwise a hint.
 
 A file that is not written in a loop which trains, and does not hold the state of an optimizer, is a hint, too: in most
-programs all ranks write the same then, and nobody reads it at that time. It is none where each rank writes what it has
-found in its own part of the data, and nothing has gathered it. Hints are also curves that are drawn on one rank alone,
-by a callback of a framework that does so, or under names that hold the rank.
+programs all ranks write the same then, and nobody reads it at that time. So is the state of networks and optimizers,
+which ranks that train together hold alike, wherever it is written, unless the program reads, copies or moves that file
+again in the same run: a rank then finds what another one is just writing. It is no hint where each rank writes its own
+shards, or what it has found in its own part of the data, and nothing has gathered it. Hints are also curves that are
+drawn on one rank alone, by a callback of a framework that does so, or under names that hold the rank.
 
 ## Why it harms
 The ranks write one file at the same time: it contains parts from several of them, or one rank reads what another has
@@ -24,17 +26,18 @@ half written. A tracker gets one run per rank.
 ## Example
 ```python
 for epoch in range(10):
-    train(model)
-    torch.save(model.state_dict(), "last.pt")
+    if train(model) > best:
+        torch.save(model.state_dict(), "best.pt")
+model.load_state_dict(torch.load("best.pt"))
 ```
 
 ## Use instead
 ```python
 for epoch in range(10):
-    train(model)
-    if dist.get_rank() == 0:
-        torch.save(model.state_dict(), "last.pt")
-    dist.barrier()
+    if train(model) > best and dist.get_rank() == 0:
+        torch.save(model.state_dict(), "best.pt")
+dist.barrier()
+model.load_state_dict(torch.load("best.pt"))
 ```
 
 ## Fix safety
@@ -45,10 +48,10 @@ When each process runs in its own folder or file system. Paths that contain a ra
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
-loop's variable is a hint: it may name a sample of this rank. So are a few tensors that were fetched to the CPU one by
-one, settings of the run and copies of the program's own files, which are the same text from every rank, what only tests
-use, what is written where each rank has a machine of its own, and what a script saves after the `train()` of a trainer
-of transformers, which may be started as one process.
+loop's variable is a hint: it may name a sample of this rank. So are
+a few tensors that were fetched to the CPU one by one, settings of the run and copies of the program's own files, which
+are the same text from every rank, what only tests use, what is written where each rank has a machine of its own, and
+what a script saves after the `train()` of a trainer of transformers, which may be started as one process.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -66,6 +69,7 @@ from ddpdoctor.lint.facts import (
     contended_paths,
     early_questions,
     file_contents,
+    files_read_again,
     launch,
     own_parts,
     paths,
@@ -77,6 +81,7 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Related, Severity
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
@@ -111,7 +116,7 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
         # what a program fetches or builds where it is missing has a rule of its own
         missing = contended_paths.fetches(call) or contended_paths.builds(call)
         if paths.one_path(facts, call, path, node) and not missing and not file_contents.stays_empty(facts, call):
-            circumstance = _circumstance(facts, call, node)
+            circumstance = _circumstance(facts, call, path, node)
             message = "every rank writes this file at the same time: let only rank 0 write it"
             if call.args and fsdp.holds_shards(facts.analysis, call.args[0]):
                 circumstance = None
@@ -184,9 +189,11 @@ _SAMPLE = "unless the ranks go through different data here, "
 _SETTINGS = "if a rank reads these settings before all have written them, "
 #: most programs write the same text on all ranks, and nobody reads it while they run
 _RESULT = "if what the ranks write differs, or is read or kept half written, "
+#: networks that ranks train together, and their optimizers, are equal on all of them
+_ALIKE = "if the ranks do not hold the same state, or one reads it half written or is stopped while it writes, "
 
 
-def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) -> str | None:
+def _circumstance(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None) -> str | None:
     """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
     if paths.of_sample(call, node):
         return _SAMPLE
@@ -195,7 +202,10 @@ def _circumstance(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) ->
     if file_contents.lies_on_cpu(call):
         return _RESULT
     resumed = file_contents.holds_optimizer(facts, call)
-    return None if resumed or _while_training(facts, call) else _RESULT
+    if not resumed and not _while_training(facts, call):
+        return _RESULT
+    alike = file_contents.holds_state(facts, call) and not files_read_again.read_again(facts, call, path, node)
+    return _ALIKE if alike else None
 
 
 def _while_training(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -217,7 +227,7 @@ def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str |
         return _too_early(facts, call, message.partition(":")[0], early, Severity.WARNING)
     if attended is None:
         # who left it to some ranks meant one of them, whenever it is written
-        return _by_several(facts, call, message, None if circumstance is _RESULT else circumstance)
+        return _by_several(facts, call, message, None if circumstance in (_RESULT, _ALIKE) else circumstance)
     severity = Severity.HINT if circumstance is not None else attended.severity
     condition = circumstance or attended.condition
     own = [site for site in call.context.chain if site.file == facts.module.path]
