@@ -224,10 +224,13 @@ def _function(call: CallEvent) -> ast.AST | None:
     return innermost_function(call.context.module.tree, call.site.line)
 
 
-def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
-    """Whether the path is made of a loop's variable that does not count: of a sample, which may be this rank's own."""
+def of_sample(facts: ModuleFacts, call: CallEvent, node: ast.expr | None) -> bool:
+    """Whether the path is made of a loop's variable that does not count, or of what is called a user, a client or a
+    sample: of data which may be this rank's own."""
     if node is None:
         return False
+    if any(heuristics.OF_ONE_SAMPLE.found_in(name) for name in _made_of(facts, call, node)):
+        return True
     text = _names(spelled_out(call, node))
     for loop in call.context.loops:
         obj = loop.over.object if loop.over is not None else None
@@ -235,6 +238,40 @@ def of_sample(call: CallEvent, node: ast.expr | None) -> bool:
         if not counts and text & _names(loop.target) and not heuristics.COUNTS_EPOCHS.found_in(loop.target):
             return True
     return False
+
+
+def _made_of(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> Iterator[str]:
+    """The variables that a path is made of in the function of a call, and in those that led there what they gave."""
+    texts, function = expressions(call, node), _function(call)
+    for site in reversed(call.context.chain):
+        yield from _plain(texts)
+        module = blocks.module_of(facts, site)
+        caller = next((n for n in module.of(ast.Call) if _at(n, site)), None) if module is not None else None
+        if module is None or caller is None or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return
+        wanted = set(_plain(texts))
+        given = _by_name(function, caller)
+        if any(keyword.arg is None for keyword in caller.keywords):
+            # what is handed on as `**options` keeps its names
+            given = {**{name: ast.Name(name) for name in wanted}, **given}
+        function = innermost_function(module.tree, site.line)
+        texts = [text for n, v in given.items() if n in wanted for text in _spelled(module, function, v, _DEEPEST)]
+    yield from _plain(texts)
+
+
+def _plain(texts: list[str]) -> Iterator[str]:
+    """The variables in source texts; of an attribute it is the object that has it which is not meant."""
+    for tree in filter(None, map(expression_of, texts)):
+        owners = {id(n.value) for n in walk(tree) if isinstance(n, ast.Attribute)}
+        yield from (n.id for n in walk(tree) if isinstance(n, ast.Name) and id(n) not in owners)
+
+
+def _by_name(function: ast.FunctionDef | ast.AsyncFunctionDef, caller: ast.Call) -> dict[str, ast.expr]:
+    """The arguments of a call by the names that they have in the function."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    if names[:1] == ["self"] and isinstance(caller.func, ast.Attribute):
+        names = names[1:]
+    return {**dict(zip(names, caller.args, strict=False)), **{k.arg: k.value for k in caller.keywords if k.arg}}
 
 
 def _names(text: str) -> set[str]:

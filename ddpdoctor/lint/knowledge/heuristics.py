@@ -514,6 +514,11 @@ SETTINGS = _pattern(
     r"(?<![a-z])(arg(ument)?s?|opts?|options?|(ds_)?conf(ig)?s?|cfg|settings?|hparams|hyp|hyperparam(eter)?s)(?![a-z])"
     r"|config",
 )
+OF_ONE_SAMPLE = _pattern(
+    "a variable holds one of the samples, users or clients that the ranks share out among themselves",
+    "DD171: a file for each user that a rank works on",
+    r"^(user|client|sample|speaker|subject|patient|scene)(_?(id|idx|index|name|key))?$",
+)
 PUBLISHED = _pattern(
     "what is loaded was made by others, who publish tensors of the CPU", "DD173: a published model",
     # the files of torch.hub end with the first digits of their hashes

@@ -48,7 +48,7 @@ When each process runs in its own folder or file system. Paths that contain a ra
 function that lint does not know, are not reported; nor is code under any condition or decorator that may select a rank,
 for a network in `DataParallel`, in a method that is replaced on some objects, or that is used elsewhere in a context
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
-loop's variable is a hint: it may name a sample of this rank. So are
+loop's variable, or of what is called a user, a client or a sample, is a hint: it may be one of this rank's own. So are
 a few tensors that were fetched to the CPU one by one, settings of the run and copies of the program's own files, which
 are the same text from every rank, what only tests use, what is written where each rank has a machine of its own, and
 what a script saves after the `train()` of a trainer of transformers, which may be started as one process.
@@ -195,7 +195,7 @@ _ALIKE = "if the ranks do not hold the same state, or one reads it half written 
 
 def _circumstance(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | None) -> str | None:
     """What makes a write by all ranks do no harm, or only seldom, as the beginning of a message."""
-    if paths.of_sample(call, node):
+    if paths.of_sample(facts, call, node):
         return _SAMPLE
     if file_contents.of_settings(facts, call):
         return _SETTINGS
