@@ -25,7 +25,8 @@ Unsafe: the parentheses are added, and the condition can become false for the fi
 
 ## When it is wrong
 When the name may be None, and the condition asks whether there is such a function. Names that the function around the
-condition sets or is given, properties and decorated functions are not reported.
+condition sets or is given, properties and decorated functions are not reported. A branch that only prints or logs, and
+asks the process group nothing, is a hint: every rank then says what one of them should.
 
 ## References
 https://docs.python.org/3/library/stdtypes.html#truth-value-testing
@@ -72,7 +73,34 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not _is_set_around(facts, node):
             message = f"`{text_of(node)}` is a function, which is always true: call it"
             fix = Fix(Applicability.UNSAFE, (edits.behind(facts.module, node, "()"),))
-            yield facts.finding(RULE, node, message, fix=fix)
+            severity = Severity.HINT if _only_tells(facts, node) else Severity.ERROR
+            yield facts.finding(RULE, node, message, fix=fix, severity=severity)
+
+
+def _only_tells(facts: ModuleFacts, node: ast.expr) -> bool:
+    """Whether the branch that the condition decides only prints or logs, and asks the process group nothing."""
+    parent: ast.AST | None = node
+    while isinstance(parent, ast.expr):
+        parent = facts.parents.get(parent)
+    if not isinstance(parent, ast.If):
+        return False
+    block = [*parent.body, *parent.orelse]
+    if not all(isinstance(s, ast.Expr) and _tells(s.value) for s in block):
+        return False
+    first, last = block[0].lineno, block[-1].end_lineno or 0
+    if any(item.within(facts.module.path, first, last) is not None for item in facts.reached):
+        return False
+    calls = (part for statement in block for part in walk(statement) if isinstance(part, ast.Call))
+    return not any((facts.module.imported(call.func) or "").startswith(_GROUP) for call in calls)
+
+
+def _tells(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and last_name(value.func) in _TELLING
+
+
+#: functions and methods that put out a text
+_TELLING = frozenset({"print", "pprint", "debug", "info", "warning", "warn", "error", "log", "critical"})
+_GROUP = "torch.distributed."
 
 
 def _asked(facts: ModuleFacts) -> Iterator[ast.Name | ast.Attribute]:
