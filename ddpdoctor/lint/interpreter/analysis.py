@@ -27,6 +27,7 @@ from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import NONE, Taint, Value, asserted, of_object, symbol, unknown
 from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.nodes import decorator_name
 from ddpdoctor.program.signal_handlers import NO_FLAGS
 from ddpdoctor.program.sites import SourceSite
 
@@ -44,7 +45,7 @@ class Analysis(Machine):
             functions.extend(cls.methods.values())
         called = self._mentioned()
         for info in sorted(functions, key=lambda f: (f.name in called, f.node.lineno)):
-            if info not in self.ran:
+            if info not in self.ran and not _is_skipped(info):
                 self.run_alone(info)
 
     def run_top_level(self) -> None:
@@ -261,3 +262,12 @@ class Analysis(Machine):
 
     def follow(self, frame: Frame, function: Function, given: Given) -> Value:
         return calls.follow(self, frame, function, given)
+
+
+def _is_skipped(info: FunctionInfo) -> bool:
+    """Whether it is a test that is marked as skipped, or one of a class of them: nobody runs it."""
+    around = info.owner.node.decorator_list if info.owner is not None else []
+    return any(decorator_name(decorator) == _SKIPPED for decorator in (*info.decorators, *around))
+
+
+_SKIPPED = "skip"
