@@ -514,6 +514,11 @@ SETTINGS = _pattern(
     r"(?<![a-z])(arg(ument)?s?|opts?|options?|(ds_)?conf(ig)?s?|cfg|settings?|hparams|hyp|hyperparam(eter)?s)(?![a-z])"
     r"|config",
 )
+GENERATES = _pattern(
+    "a function makes new data by asking the model: it generates a text, or acts in an environment",
+    "DD103: what the model of each rank has generated",
+    r"generat|roll_?out|(^|_)act(ions?)?$|explore",
+)
 OF_ONE_SAMPLE = _pattern(
     "a variable holds one of the samples, users or clients that the ranks share out among themselves",
     "DD171: a file for each user that a rank works on",

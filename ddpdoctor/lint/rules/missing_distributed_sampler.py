@@ -28,7 +28,8 @@ No automatic fix.
 
 ## When it is wrong
 When the data set itself is split by rank in code that lint cannot see. Iterable data sets, loaders passed to a
-framework, and data sets that mention the rank are not reported.
+framework, and data sets that mention the rank are not reported, nor is what the model of each rank has generated in the
+same loop that then learns from it.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
@@ -38,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose
+from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose, rollouts
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.interpreter.trace import Op
@@ -79,7 +80,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if iteration.context.no_grad or shuffle is None or shuffle.constant is not True:
             continue
         ops = [op for op in facts.repeated(iteration) if _backward(op) or averaged_gradients.is_averaging(averaged, op)]
-        if ops:
+        if ops and not rollouts.learns_from(facts, iteration, loader):
             message = f"every rank iterates over all of this data: {_MENDED.get(ops[0].op, _SAMPLER)}"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
