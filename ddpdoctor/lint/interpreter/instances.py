@@ -78,7 +78,17 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
         so_far = machine.heap.get((key, name))
         if so_far is not None:
             return so_far
-    return container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+    wrapped = _wrapped_by_caller(machine, obj, key, name)
+    return wrapped or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+
+
+def _wrapped_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:
+    """The wrapper that a method which runs now has already stored, in place of the network that another one has, also
+    of a base: `self.model = DDP(self.model)`, and then `self.fit()`."""
+    if key is None or not _is_being_stored(machine, obj, name):
+        return None
+    so_far = machine.heap.get((key, name))
+    return wrapping.among([so_far]) if so_far is not None else None
 
 
 def _known(machine: Machine, owner: Value, obj: Instance, name: str) -> Value | None:
