@@ -31,7 +31,8 @@ No automatic fix.
 ## When it is wrong
 When a forward pass between the two is in code that could not be followed, or the second loss reaches none of the
 network's parameters. A program with several wrapped networks, one that averages gradients itself, `static_graph=True`,
-and a first pass that is restricted to some `inputs` or made under `no_sync` are not reported.
+and a first pass that is restricted to some `inputs` or made under `no_sync` are not reported, nor are two with another
+network's forward pass between them that is given the outputs detached.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html#internal-design
@@ -49,6 +50,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
@@ -111,4 +113,12 @@ def _follows(first: CallEvent, second: CallEvent) -> bool:
 def _goes_forward(call: CallEvent) -> bool:
     """Whether it may be a forward pass through the wrapper: its own call, or something unknown that is given it."""
     own = call.method == "__call__" and wrapping.is_wrapped(call.receiver)
-    return own or any(wrapping.is_wrapped(value) for value in call.args)
+    return own or any(wrapping.is_wrapped(value) for value in call.args) or _is_of_another(call)
+
+
+def _is_of_another(call: CallEvent) -> bool:
+    """Whether it may be a forward pass of another network, such as a critic, which is given what the wrapped one has
+    computed only without its gradients: the loss that comes of it does not reach the wrapped one."""
+    given = [value for value in call.args if value.tags & Tag.DDP]
+    detached = (isinstance(value.object, Method) and value.object.name == "detach" for value in given)
+    return call.method == "__call__" and bool(given) and all(detached)
