@@ -34,7 +34,8 @@ No automatic fix.
 With `find_unused_parameters=True` freezing works and is not reported. A network of which all parameters are frozen is a
 teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the
 network again is not reported either. `FullyShardedDataParallel(..., use_orig_params=True)` keeps the parameters, and an
-optimizer made before it. `torch.compile` of a wrapped model is the right order and is not reported.
+optimizer made before it. `torch.compile` of a wrapped model is the right order and is not reported, nor is an optimizer
+of the process that starts the ranks, or trains alone instead.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -45,7 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exclusion
+from ddpdoctor.lint.facts import exclusion, single_process
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -86,12 +87,18 @@ def _sharded_late(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         for made in (made for made in optimizers if made.index < call.index):
             before = fsdp.parameters_of(made.args[0])
-            apart = exclusion.contradict((*made.context.guards, *call.context.guards))
+            apart = exclusion.contradict((*made.context.guards, *call.context.guards)) or _before_ranks(facts, made)
             if before is not None and symbol_key(before) == key and not apart and _steps(facts, made, call.index):
                 message = "this optimizer has the parameters from before the model was sharded, and changes nothing"
                 yield facts.finding(
                     *(RULE, made.site, message), related=((call.site, "sharded here"),), context=made.context
                 )
+
+
+def _before_ranks(facts: ModuleFacts, made: CallEvent) -> bool:
+    """Whether an optimizer is made in the process that goes on to start the ranks, or trains itself instead: the model
+    that a rank shards is another one."""
+    return any(single_process.starts_ranks_later(facts, site) for site in (*made.context.chain, made.site))
 
 
 def _optimizes(name: str) -> bool:
