@@ -36,11 +36,11 @@ When the exception can occur only on all ranks together. Not reported are: a `fi
 (all ranks reach it, whatever happens in the block); a collective under a condition on how the block ended; handlers
 that raise again, leave the loop, tell a caller that leaves it, or call something that may inform the other ranks; and
 `destroy_process_group()` on gloo, behind another collective in the same block, and where a handler has caught every
-exception. Neither are blocks that, as far as they can be followed, only make tensors and run
-collectives, or catch what fails where it fails: equal sizes fit on all devices or on none. A group that gives up after
-two minutes by its own `timeout` makes a `finally` a hint, and so does a file of tests: a test that fails has done its
-work. A group waits at its end since torch 2.6: where all that the texts of the repository ask for are older ones, its
-destruction is a hint.
+exception. Neither is what only one rank swallows and runs, which the others do not wait for there. Nor are blocks that,
+as far as they can be followed, only make tensors and run collectives, or catch what fails where it fails: equal sizes
+fit on all devices or on none. A group that gives up after two minutes by its own `timeout` makes a `finally` a hint,
+and so does a file of tests: a test that fails has done its work. A group waits at its end since torch 2.6: where all
+that the texts of the repository ask for are older ones, its destruction is a hint.
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342
@@ -54,10 +54,12 @@ from dataclasses import replace
 
 from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
+from ddpdoctor.lint.interpreter.trace import steps
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.truths import rank_decided
+from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
@@ -223,7 +225,7 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
     first, last = exception_handlers.lines_of(node.body)
     for item, index in _through(facts, node.body):
         outside = _repeating(facts, item, index, first, last)
-        if outside is None or not _may_fail_alone(facts, node, item.way[index], item.op.op):
+        if outside is None or _is_of_one(item) or not _may_fail_alone(facts, node, item.way[index], item.op.op):
             continue
         if exception_handlers.goes_on(handler.body, after_return=outside):
             message = (
@@ -326,6 +328,16 @@ def _leaves_at_once(handler: ast.ExceptHandler) -> bool:
 
 def _on_all_ranks(item: Reached) -> bool:
     return not any(rank_decided(branch.truth) for branch in item.under)
+
+
+def _is_of_one(item: Reached) -> bool:
+    """Whether a branch lets one rank alone come to the operation: no other waits for it in there."""
+    for branch in item.under:
+        if rank_decided(branch.truth) and not any(isinstance(outcome, Symbol) for outcome in branch.truth):
+            held = any(node is item.op for node, *_ in steps(branch.then))
+            if sum(bool(outcome) is held for outcome in branch.truth) == 1:
+                return True
+    return False
 
 
 def _tells_outcome(body: list[ast.stmt], here: SourceSite, outcome: set[str]) -> bool:
