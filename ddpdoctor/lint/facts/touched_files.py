@@ -125,6 +125,12 @@ def _makes_only_last(call: CallEvent) -> bool:
     return parents is None or parents.constant is False
 
 
+def makes_around(made: Touch, folder: Parts) -> bool:
+    """Whether it makes a folder somewhere in another one, which it makes as well where that is missing."""
+    plain = made.call.path == "os.makedirs" or (made.call.method == "mkdir" and not _makes_only_last(made.call))
+    return made.use is Use.MAKES_FOLDER and plain and made.parts[: len(folder)] == folder
+
+
 def needs(reader: Touch, writer: Touch) -> bool:
     """Whether `reader` fails, or reads something else, unless `writer` came before."""
     mine, theirs = reader.parts, writer.parts

@@ -42,9 +42,10 @@ have run a network, which takes longer than making it, and what all ranks do whe
 
 Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
-ranks store. What fills a folder, such as `save_pretrained`, makes it itself. The rule is silent if there is a function
-in between whose name suggests that it synchronises, a context such as `main_process_first`, a lock, or a loop that
-polls for the file, and where the program ends if there is more than one rank.
+ranks store. What fills a folder, such as `save_pretrained`, makes it itself, and so does making a folder in it with
+those around it. The rule is silent if there is a function in between whose name suggests that it synchronises, a
+context such as `main_process_first`, a lock, or a loop that polls for the file, and where the program ends if there is
+more than one rank.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
@@ -63,6 +64,7 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, filesystem, heuristics
+from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name
@@ -221,16 +223,17 @@ def _race(
         return None
     if _meet(facts, writer.call, reader.call, late):
         return None
-    # the others have created the folder themselves
-    own = any(
-        t.parts == writer.parts
-        and t.use in filesystem.CHANGES
-        and not late & ~t.call.context.mask
-        and t.call is not reader.call
-        for t in touched
-        if t.call.index < reader.call.index
-    )
-    return None if own else places
+    return None if any(_stands_for(t, writer, reader, late) for t in touched) else places
+
+
+def _stands_for(made: Touch, writer: Touch, reader: Touch, late: int) -> bool:
+    """Whether the others have created the path themselves before they need it, or a folder in it, with those around
+    it."""
+    if made.call.index >= reader.call.index or made.call is reader.call or late & ~made.call.context.mask:
+        return False
+    if made.parts == writer.parts:
+        return made.use in filesystem.CHANGES
+    return writer.use is Use.MAKES_FOLDER and touched_files.makes_around(made, writer.parts)
 
 
 def _meet(facts: ModuleFacts, writer: CallEvent, reader: CallEvent, late: int) -> bool:
