@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.all_ranks import Witness
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
-from ddpdoctor.lint.knowledge import frameworks, heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics, vocabulary
 from ddpdoctor.lint.knowledge.frameworks import kind
 from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
@@ -116,9 +116,30 @@ def _left_before(facts: ModuleFacts, call: CallEvent) -> bool:
     for site in (*call.context.chain, call.site):
         module = blocks.module_of(facts, site)
         function = innermost_function(module.tree, site.line) if module is not None else None
-        if function is not None and blocks.left_before(function, site.line, _names_rank, ast.Return):
+        if module is None or function is None:
+            continue
+        if blocks.left_before(function, site.line, _names_rank, ast.Return):
+            return True
+        calls = (node for s in blocks.passed(function, site.line) for node in walk(s) if isinstance(node, ast.Call))
+        if any(last_name(called.func) in _ending(module) for called in calls):
             return True
     return False
+
+
+@lru_cache(maxsize=256)
+def _ending(module: Module) -> frozenset[str]:
+    """The functions of a file that end the processes of some ranks: `if not trainer.is_global_zero: sys.exit(0)`."""
+    return frozenset(info.name for info in module.functions if any(map(_ends_ranks, walk(info.node))))
+
+
+def _ends_ranks(node: ast.AST) -> bool:
+    if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Expr) or not blocks.leaves(node.body[-1]):
+        return False
+    return _names_rank(node.test) or last_name(_plain(node.test)) in vocabulary.FIRST_RANK_ATTRIBUTES
+
+
+def _plain(test: ast.expr) -> ast.expr:
+    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
 
 
 def _is_alone(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -44,8 +44,8 @@ Reading in a folder that was only created is not reported, nor are downloads tha
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
 ranks store. What fills a folder, such as `save_pretrained`, makes it itself, and so does making a folder in it with
 those around it. The rule is silent if there is a function in between whose name suggests that it synchronises, a
-context such as `main_process_first`, a lock, or a loop that polls for the file, and where the program ends if there is
-more than one rank.
+context such as `main_process_first`, a lock, or a loop that polls for the file, where the program ends if there is more
+than one rank, and behind a function that ends the processes of the other ranks.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier
