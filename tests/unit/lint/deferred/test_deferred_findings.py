@@ -1675,7 +1675,7 @@ dist.init_process_group("gloo")
 for epoch in range(10):
     model(torch.ones(1)).backward()
     if args.log:
-        torch.save(model.state_dict(), "model.pt")
+        torch.save({"epoch": epoch}, "model.pt")
 dist.barrier()
 """
 
