@@ -133,13 +133,19 @@ def _ending(module: Module) -> frozenset[str]:
 
 
 def _ends_ranks(node: ast.AST) -> bool:
-    if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Expr) or not blocks.leaves(node.body[-1]):
+    if not isinstance(node, ast.If):
+        return False
+    ends = [side[-1] for side in (node.body, node.orelse) if side]
+    if not any(isinstance(end, ast.Expr) and blocks.leaves(end) for end in ends):
         return False
     return _names_rank(node.test) or last_name(_plain(node.test)) in vocabulary.FIRST_RANK_ATTRIBUTES
 
 
 def _plain(test: ast.expr) -> ast.expr:
-    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    """A condition without its negations."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    return test
 
 
 def _is_alone(facts: ModuleFacts, call: CallEvent) -> bool:
