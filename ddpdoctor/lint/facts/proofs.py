@@ -36,7 +36,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
         return None
     if item.branch.tags & PROVEN:
         return Severity.WARNING if meeting_later.circumstance(facts, item) else Severity.ERROR
-    if len(item.branch.truth) > 1 and _about_groups(item):
+    if len(item.branch.truth) > 1 and not _is_own(item):
         return None
     if asks_for_file(item.branch) and not item.branch.tags & Tag.OWN_FILE and written(facts, item.branch) is None:
         return None
@@ -150,10 +150,24 @@ def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     return ""
 
 
-def _about_groups(item: CollectiveDivergence) -> bool:
-    """Whether the condition is about members of some group, or the operation's group is not known."""
+#: operations by which one rank tells the others what it has
+_TELLING = ("broadcast", "scatter", "recv")
+
+
+def _is_own(item: CollectiveDivergence) -> bool:
+    """Whether a condition that is not one unknown on all ranks is one of each rank's own, and not about the members of
+    some group.
+
+    Where it is the same on some ranks, only others have changed what it asks: ranks leave by it, unless an operation
+    that they run brings it to all.
+    """
     branch = item.branch
-    return " in " in branch.text or bool(branch.tags & Tag.IN_GROUP) or item.op.op not in collectives.PLAIN
+    if " in " in branch.text or branch.tags & Tag.IN_GROUP:
+        return False
+    if len({atom.key for atom in branch.truth if isinstance(atom, Symbol)}) == len(branch.truth):
+        return item.op.op in collectives.PLAIN  # of any other the group is not known
+    told = any(name in run for run in (*item.trace_runs, *item.trace_lacks) for name in _TELLING)
+    return item.exit is not None and not told
 
 
 def asks_for_file(branch: Branch) -> bool:

@@ -155,9 +155,11 @@ class _Lists:
     two: list[Cell]
     #: they stand in a loop
     looped: bool
+    #: what a turn of the innermost loop around them runs on each of the ranks, themselves if they are its body
+    turns: tuple[list[Cell], list[Cell]]
 
     def swapped(self) -> _Lists:
-        return _Lists(self.two, self.one, self.looped)
+        return _Lists(self.two, self.one, self.looped, (self.turns[1], self.turns[0]))
 
 
 @record(slots=True)
@@ -171,9 +173,10 @@ class _Comparison:
         self._lists(a, b, looped=False)
         return self.found
 
-    def _lists(self, a: Cell | None, b: Cell | None, *, looped: bool) -> None:
-        lists = _Lists(flat(a), flat(b), looped)
-        one, two = lists.one, lists.two
+    def _lists(self, a: Cell | None, b: Cell | None, *, looped: bool, around: _Lists | None = None) -> None:
+        """`around`: the lists of a branch of which these are the sides; None if they are not in a branch."""
+        one, two = flat(a), flat(b)
+        lists = _Lists(one, two, looped, around.turns if around is not None else (one, two))
         for i1, i2, j1, j2 in _differences([c.key for c in one], [c.key for c in two]):
             if j1 == j2:
                 i1, i2 = _to_blame(one, i1, i2)
@@ -196,7 +199,8 @@ class _Comparison:
                 inner = lists.looped or isinstance(cell.step, Loop)
                 for side_one, side_two in zip(cell.sides, partner.sides, strict=True):
                     if _number(side_one) != _number(side_two):
-                        self._lists(side_one, side_two, looped=inner)
+                        around = None if isinstance(cell.step, Loop) else lists
+                        self._lists(side_one, side_two, looped=inner, around=around)
         if _either_leaves(rest_one, rest_two, ENDS) or _serves(rest_one, rest_two) or _serves(rest_two, rest_one):
             return
         if self.local is None and _walks(rest_one) == _walks(rest_two) != frozenset():
@@ -212,6 +216,9 @@ class _Comparison:
             leaving = leaving_step(cell)
             if lists.looped and leaving is not None:
                 guard, step = _left_through(leaving[0], leaving[1], runs.exits)
+                if guard is None and isinstance(cell.step, BlockExit) and self.local is not None:
+                    # both may leave under a condition that both have, but this one leaves in any case
+                    guard, step = self.local, _exit_of(self.local, step)
                 if guard is not None:
                     self._report_break(step, guard, lacks, runs, lists)
             return
@@ -234,12 +241,13 @@ class _Comparison:
 
     def _report_break(self, step: BlockExit, guard: Branch, runs: _Side, lacks: _Side, lists: _Lists) -> None:
         """`lacks` leaves the loop at its end; `runs` begins another iteration."""
-        again = next((c for c in _surely(lists.two) if isinstance(c.step, Op)), None)
+        left, goes_on = lists.turns
+        again = next((c for c in _surely(goes_on) if isinstance(c.step, Op)), None)
         if again is not None and isinstance(again.step, Op):
             self.found.append(
                 CollectiveDivergence(
                     guard, again.step, again.chain, runs.rank, lacks.rank, step, False,
-                    names(lists.two), names(lists.one), True, self.local is not None,
+                    names(goes_on), names(left), True, self.local is not None,
                 )
             )  # fmt: skip
 
@@ -318,6 +326,12 @@ def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -
     if step.kind in ("break", QUIT):
         return guard, step
     return next(((a, e) for a, e, *_ in own if e.kind == "return" == step.kind), (None, step))
+
+
+def _exit_of(branch: Branch, step: BlockExit) -> BlockExit:
+    """How ranks leave through a branch, of the kind of `step`; that itself if the branch only decides it."""
+    own = (node for node, *_ in steps((branch,)) if isinstance(node, BlockExit) and node.kind == step.kind)
+    return next(own, step)
 
 
 def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:

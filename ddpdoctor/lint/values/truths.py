@@ -105,9 +105,11 @@ def rank_decided(truth: tuple[Atom, ...]) -> bool:
 
 
 def rank_local(truth: tuple[Atom, ...]) -> bool:
-    """Whether the condition is data of each rank, or an unknown that differs on each rank."""
+    """Whether the condition is data of each rank, or an unknown that is not the same on all: a counter, say, that one
+    rank alone changes."""
     if len(truth) > 1:
-        return all(isinstance(a, Symbol) for a in truth) and len({a.key for a in truth}) == len(truth)
+        keys = {a.key for a in truth if isinstance(a, Symbol)}
+        return all(isinstance(a, Symbol) for a in truth) and len(keys) > 1
     return isinstance(truth[0], Symbol) and truth[0].taint in (Taint.FILES, Taint.RANK_LOCAL)
 
 
