@@ -161,6 +161,22 @@ def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
         yield from _by(commands, by, one=False)
 
 
+#: a program of which a command names only the folder: `training/${PROGRAM}`, `tools/$1.py`
+_IN_FOLDER = re.compile(rb"[\"']?(?:\./)?((?:[\w.-]+/)+)\$(?:\{\w+\}|\w+)(?:\.py)?[\"']?$")
+
+
+def folders_started(text: bytes) -> Iterator[str]:
+    """The folders, as seen from the text, of the programs that commands with a launcher name by a variable."""
+    for _, line in _starting(text):
+        launcher = LAUNCHED.search(line)
+        words = line[launcher.end() :].split() if launcher is not None else []
+        for before, word in zip([b"", *words], words, strict=False):
+            found = _IN_FOLDER.match(word)
+            # behind `--config_file` it may be what that is given
+            if found is not None and (b"=" in before or not before.startswith(b"-")):
+                yield found[1].decode("utf-8", "replace")
+
+
 def started_by_deepspeed(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each command with DeepSpeed's launcher."""
     yield from _started(text, _DEEPSPEED)

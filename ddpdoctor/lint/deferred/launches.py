@@ -110,6 +110,27 @@ class Launches:
         """(script or text, line) that starts it by a launcher as several ranks, or may."""
         return {**self.as_one_by_setting, **self.launched}
 
+    def start_in(self, path: str) -> bool:
+        """Whether a command starts several ranks of a program in the folder of this one, and has its name in a
+        variable."""
+        return posixpath.dirname(path) in self._folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        named = ((script, folder) for script, raw in self.scripts.items()
+                 for folder in launch_scripts.folders_started(raw))  # fmt: skip
+        return frozenset(
+            posixpath.normpath(f"{around}/{folder}") for script, folder in named for around in self._around(script)
+        )
+
+    def _around(self, script: str) -> Iterator[str]:
+        """The folder of a script, and those around it in the repository."""
+        folder = posixpath.dirname(script)
+        yield folder
+        while self.root and folder.startswith(f"{self.root}/"):
+            folder = posixpath.dirname(folder)
+            yield folder
+
     @property
     def start_unnamed(self) -> bool:
         """Whether a script starts something by a launcher although no program is known to be started by one."""
@@ -207,14 +228,9 @@ class Launches:
     def _seen_from(self, script: str, name: str) -> str:
         """The path of a program that a script names: from its own folder, or the nearest one around that has it; "" for
         a module that the repository does not have."""
-        folder = posixpath.dirname(script)
         files = [name] if name.endswith(".py") else _files_of(name)
-        while True:
-            programs = [posixpath.normpath(f"{folder}/{file}") for file in files]
-            found = next(filter(is_file, programs), "")
-            if found or folder == self.root or not self.root:
-                return found or (programs[0] if name.endswith(".py") else "")
-            folder = posixpath.dirname(folder)
+        programs = [posixpath.normpath(f"{folder}/{file}") for folder in self._around(script) for file in files]
+        return next(filter(is_file, programs), programs[-1] if name.endswith(".py") else "")
 
     @cached_property
     def _asking(self) -> dict[str, bytes]:

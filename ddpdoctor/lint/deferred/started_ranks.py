@@ -128,7 +128,7 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     if users is None or not told or repository.configurations.describe_a_job:
         return None
     several = {**launches.shown, **launches.by_launcher}
-    if any(place_of(several, user) is not None for user in users):
+    if any(place_of(several, user) is not None or launches.start_in(user) for user in users):
         return None
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
@@ -179,7 +179,7 @@ def _starts_its_ranks(repository: Repository, path: str) -> bool:
     of one that none starts, what is unnamed may be it."""
     launches, text = repository.launches, read_file(path) or b""
     is_program = b"__main__" in text or path.endswith(".ipynb")
-    if is_program and (launches.start_unnamed or _spawns(text)):
+    if is_program and (launches.start_unnamed or launches.start_in(path) or _spawns(text)):
         return True
     return place_of(launches.as_one, path) is not None and repository.may_start_ranks(path, program=True)
 

@@ -1606,6 +1606,17 @@ def test_a_file_that_no_command_starts_while_others_are_started(
 
 
 @pytest.mark.parametrize(
+    ("command", "severity"),
+    [("torchrun --nproc_per_node 4 tools/$1.py", "warning"), ("torchrun --nproc_per_node 4 more/$1.py", "hint")],
+)
+def test_a_command_that_names_only_the_folder_of_a_program(command: str, severity: str, repository: Repository) -> None:
+    program = f"{COUNTS}\n\nif __name__ == '__main__':\n    pass\n"
+    repository({"tools/show.py": program, "more/other.py": "", "run/run.sh": f"{command}\ntorchrun more/other.py\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD118"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
     ("paths", "severity"),
     [(["."], "hint"), (["leave.py"], "error"), (["other.py"], None), ([".", "leave.py"], "error")],
 )

@@ -199,3 +199,20 @@ def test_a_text_may_ask_for_an_older_torch(text: str, old: bool) -> None:
 )
 def test_the_newest_torch_that_a_text_asks_for(text: str, newest: list[tuple[int, int]]) -> None:
     assert [version for version, _ in launch_scripts.pinned_torches(text.encode())] == newest
+
+
+@pytest.mark.parametrize(
+    ("command", "folders"),
+    [
+        ("torchrun --nproc_per_node=4 tools/$1.py --lr 1", ["tools/"]),
+        ('RUN="accelerate launch --main_process_port=8888 training/${PROGRAM}"', ["training/"]),
+        ("torchrun ./a/b/$PROGRAM", ["a/b/"]),
+        # what is given to an option, a program that has a name, and one without a folder
+        ("accelerate launch --config_file configs/$KIND train.py", []),
+        ("torchrun tools/train.py --config configs/$1", []),
+        ("torchrun $PROGRAM", []),
+        ("python tools/$1.py", []),
+    ],
+)
+def test_the_folder_of_a_program_whose_name_a_variable_has(command: str, folders: list[str]) -> None:
+    assert list(launch_scripts.folders_started(command.encode())) == folders
