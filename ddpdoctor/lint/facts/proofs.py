@@ -127,6 +127,8 @@ def open_part(text: str, *, ranked: bool) -> str:
     if ranked and not isinstance(tree, ast.BoolOp):
         return ""
     for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
+        if isinstance(part, ast.Compare) and any(isinstance(getattr(n, "op", None), ast.Mod) for n in walk(part)):
+            continue  # every so many turns: `step % 500 == 0` comes true
         words = {last_name(n).lower() for n in walk(part) if isinstance(n, (ast.Name, ast.Attribute))}
         if not words & vocabulary.SETTINGS_NAMES and not any("rank" in word or "main" in word for word in words):
             return text_of(part)

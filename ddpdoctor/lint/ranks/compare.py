@@ -312,12 +312,15 @@ def _ends_itself(loop: Cell) -> bool:
 
 
 def _surely(cells: list[Cell]) -> list[Cell]:
-    """Cells that an iteration reaches whatever its unknown conditions are, including those in loops."""
+    """Cells that an iteration reaches whatever its unknown conditions are, including those in loops, and those that it
+    reaches if its own data says so, which no other rank decides."""
     found: list[Cell] = []
     for cell in cells:
         found.append(cell)
         if isinstance(cell.step, Loop):
             found.extend(_surely(flat(cell.sides[0])))
+        elif isinstance(cell.step, Branch) and rank_local(cell.step.truth):
+            found.extend(inner for side in cell.sides for inner in _surely(flat(side)))
     return found
 
 

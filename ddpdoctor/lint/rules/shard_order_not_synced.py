@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
-on the rank, lists that each rank has shuffled for itself before the sampler divides them, samplers of the program's own
+on the rank, lists that each rank has shuffled for itself before the sampler divides them, or before it takes its share
+of them (`rows[rank::world_size]`), samplers of the program's own
 that take their rank's share of an order which nothing seeds, `data.shuffle(seed=...)` by a seed of the rank before a
 sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered in the order of a set.
 
@@ -41,7 +42,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import launch, random_draws, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
@@ -51,7 +52,8 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk
-from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
     "DD133",
@@ -114,25 +116,43 @@ def _epochs(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`random.shuffle(files)` by a generator of the rank, and then a sampler over what was made of the files."""
+    """`random.shuffle(files)` by a generator of the rank, and then a sampler over what was made of the files, or the
+    rank's share of them."""
     samplers = facts.named(aliases.SAMPLER)
-    for path in randomness.paths(Use.SHUFFLES) if samplers else ():
+    for call, own in _each_for_itself(facts):
+        sampled = (s.site for s in samplers if s.index > call.index and _is_made_of(s, call.args[0]))
+        divided = next(sampled, None) or _share_of(facts, call)
+        if divided is not None:
+            why = "the generator was seeded with the rank" if own else "nothing is seeded"
+            message = f"{why}: the ranks shuffle differently, so their shares overlap and samples are lost"
+            related = ((divided, "divided between the ranks here"),)
+            severity = None if own else Severity.WARNING
+            yield facts.finding(*(RULE, call.site, message), related=related, context=call.context, severity=severity)
+
+
+def _each_for_itself(facts: ModuleFacts) -> Iterator[tuple[CallEvent, bool]]:
+    """Each shuffle that every rank makes in its own way, and whether its generator is seeded with the rank."""
+    for path in randomness.paths(Use.SHUFFLES):
         seeders = randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
         for call in facts.named(path):
             before = [c for c in facts.named(*seeders) if c.index < call.index]
             last = max(before, key=lambda c: c.index) if before else None
             own = last is not None and bool(last.args) and seeds.differs_by_rank(last)
-            if not call.args or call.context.some_ranks_only or not (own or seeds.never(facts, call)):
-                continue
-            divided = next((s for s in samplers if s.index > call.index and _is_made_of(s, call.args[0])), None)
-            if divided is not None:
-                why = "the generator was seeded with the rank" if own else "nothing is seeded"
-                message = f"{why}: the ranks shuffle differently, so their shares overlap and samples are lost"
-                related = ((divided.site, "divided between the ranks here"),)
-                severity = None if own else Severity.WARNING
-                yield facts.finding(
-                    *(RULE, call.site, message), related=related, context=call.context, severity=severity
-                )
+            if call.args and not call.context.some_ranks_only and (own or seeds.never(facts, call)):
+                yield call, own
+
+
+def _share_of(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
+    """Where the function that shuffles a list takes the rank's share of it: `rows[rank::world]`."""
+    if call.site.file != facts.module.path or not call.node.args:
+        return None
+    shuffled = text_of(call.node.args[0])
+    for node in walk(innermost_function(facts.module.tree, call.site.line) or facts.module.tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.lineno > call.site.line:
+            by_rank = node.slice.lower is not None and heuristics.NAMES_RANK.found_in(text_of(node.slice.lower))
+            if by_rank and text_of(node.value) == shuffled:
+                return site_of(facts.module, node)
+    return None
 
 
 def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
