@@ -110,6 +110,11 @@ class Launches:
         """(script or text, line) that starts it by a launcher as several ranks, or may."""
         return {**self.as_one_by_setting, **self.launched}
 
+    @cached_property
+    def as_several(self) -> dict[str, Place]:
+        """(script or text, line) that starts it as several ranks, or may, or shows in a comment how that is done."""
+        return {**self.shown, **self.by_launcher}
+
     def start_in(self, path: str) -> bool:
         """Whether a command starts several ranks of a program in the folder of this one, and has its name in a
         variable."""

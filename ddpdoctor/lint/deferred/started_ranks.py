@@ -127,8 +127,7 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     told = launches.launched or launches.as_one or (untold and launches.scripts and not launches.start_unnamed)
     if users is None or not told or repository.configurations.describe_a_job:
         return None
-    several = {**launches.shown, **launches.by_launcher}
-    if any(place_of(several, user) is not None or launches.start_in(user) for user in users):
+    if any(place_of(launches.as_several, user) is not None or launches.start_in(user) for user in users):
         return None
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
@@ -165,8 +164,7 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
         return None
-    several = place_of({**launches.shown, **launches.by_launcher}, path)
-    if several is not None or _starts_its_ranks(repository, path):
+    if place_of(launches.as_several, path) is not None or _starts_its_ranks(repository, path):
         return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"

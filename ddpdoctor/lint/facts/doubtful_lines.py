@@ -42,7 +42,7 @@ def _holds_sometime(test: ast.expr, around: list[ast.AST]) -> bool:
     repeated = {part.id for loop in loops for part in _names(loop.target)}
     if any(part.id in repeated for part in _names(test)) or heuristics.COUNTS_EPOCHS.found_in(text_of(test)):
         return True
-    return any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mod) for part in walk(test))
+    return proofs.recurs(test)
 
 
 def _around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.AST]:

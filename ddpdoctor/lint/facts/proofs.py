@@ -127,12 +127,17 @@ def open_part(text: str, *, ranked: bool) -> str:
     if ranked and not isinstance(tree, ast.BoolOp):
         return ""
     for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
-        if isinstance(part, ast.Compare) and any(isinstance(getattr(n, "op", None), ast.Mod) for n in walk(part)):
-            continue  # every so many turns: `step % 500 == 0` comes true
+        if isinstance(part, ast.Compare) and recurs(part):
+            continue
         words = {last_name(n).lower() for n in walk(part) if isinstance(n, (ast.Name, ast.Attribute))}
         if not words & vocabulary.SETTINGS_NAMES and not any("rank" in word or "main" in word for word in words):
             return text_of(part)
     return ""
+
+
+def recurs(test: ast.expr) -> bool:
+    """Whether a condition comes true every so many turns: `step % 500 == 0`."""
+    return any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in walk(test))
 
 
 def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> Conditional:
