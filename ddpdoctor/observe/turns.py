@@ -30,7 +30,7 @@ from ddpdoctor.observe.stream import BACKWARD, FORWARD, FORWARD_NO_SYNC, NEXT, N
 _PASSES = frozenset({FORWARD, FORWARD_NO_SYNC, BACKWARD, UNREDUCED})
 #: processor seconds that a look at one rank takes or so, and the share of the time that looks may take; what they may
 #: take at once
-COST, SHARE, CREDIT = 0.012, 0.0025, 1.2
+COST, SHARE, CREDIT = 0.012, 0.0025, 2.4
 #: seconds between two looks, without an occasion, and where ranks have not settled
 AGAIN, SELDOM, GIVEN_UP = 0.25, 20.0, 300.0
 #: looks after an occasion: some meet a rank on its way between two turns, and say nothing
