@@ -28,7 +28,15 @@ from ddpdoctor.lint.deferred.started_ranks import (
     starts_otherwise,
     unshown,
 )
-from ddpdoctor.lint.deferred.used_at_all import in_test, never_given, not_run, of_a_copy, switched_off
+from ddpdoctor.lint.deferred.used_at_all import (
+    ends_before,
+    in_test,
+    never_given,
+    not_run,
+    of_a_copy,
+    switched_off,
+    without_its_option,
+)
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import DONE_BY, Does, that
@@ -57,8 +65,8 @@ def confirmation(
         return told
     # where it is started as several ranks, on several nodes, a place shows
     started = started or (told is not None and told.at is not None)
-    of_start = () if started else (on_one_node, started_alone, nowhere_as_several, unshown)
-    against = (of_a_copy, in_test, not_run, set_by_rank, *of_start)
+    of_start = () if started else (without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
+    against = (of_a_copy, in_test, not_run, set_by_rank, ends_before, *of_start)
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 

@@ -38,7 +38,7 @@ OF_SEVERAL_RANKS = frozenset({
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({
     "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD127",
-    "DD164", "DD169",
+    "DD164", "DD166", "DD169",
 })  # fmt: skip
 #: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
 _MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
-from ddpdoctor.lint.deferred import asked_values, given_options
+from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
-from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, depends_on_the_start
 from ddpdoctor.lint.files import read_file
@@ -16,6 +16,8 @@ from ddpdoctor.program import source
 
 #: what does harm at the moment in which a line runs
 _AS_IT_RUNS = frozenset({"DD124", "DD143", "DD171", "DD173", "DD174", "DD175", *IF_SEVERAL_COME})
+#: what a run without the option does not come to
+_OF_ONE_OPTION = IF_SEVERAL_COME
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -68,6 +70,39 @@ def _not_offered(repository: Repository, finding: Finding) -> Confirmation | Non
                 listed = " or ".join(names)
                 said = f"{asked} is never {listed}: no program offers that"
                 return Confirmation(said, Severity.HINT, condition=f"if {asked} is {listed}, ")
+    return None
+
+
+def ends_before(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the program ends in an error before it has trained, whatever it is given; before it hangs, of what does
+    harm at the moment in which a line runs."""
+    if not depends_on_the_start(finding):
+        return None
+    path = path_of(finding)
+    tree, used = source.tree_of(read_file(path) or b""), repository.used_by(path)
+    if tree is None or used is None:
+        return None
+    broken = broken_programs.break_before(tree, finding.line, used, reached=finding.code in IF_SEVERAL_COME)
+    if broken is None:
+        return None
+    said = f"the program ends in an error here: it has no option {broken.option}"
+    return Confirmation(said, Severity.HINT, Place(path, broken.line), f"if line {broken.line} is mended, ")
+
+
+def without_its_option(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the line runs only with an option that is off by default, and no command that starts the program gives
+    it."""
+    path = path_of(finding)
+    commands = repository.launches.commands(path) if finding.code in _OF_ONE_OPTION else []
+    module = given_options.module_of(read_file(path) or b"") if commands else None
+    if module is None:
+        return None
+    options = given_options.given_in(module)
+    for dest in given_options.needed_at(module.tree, finding.line, options):
+        names = frozenset({dest}).union(*(option.names for option in options[dest]))
+        if not any(given_options.gives(c, names) or given_options.hands_on_a_file(c) for c in commands):
+            said = f"no script or text that starts it passes --{dest}"
+            return Confirmation(said, Severity.HINT, condition=f"if --{dest} is given, ")
     return None
 
 

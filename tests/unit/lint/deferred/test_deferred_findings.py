@@ -2077,3 +2077,52 @@ def test_a_copy_of_a_tensor_that_callers_have_on_the_cpu(calls: str, severity: s
     repository({"sums.py": TOTAL, "train.py": f"from sums import total\n\n\ndef step(seen, loss):\n    {calls}\n"})
     (finding,) = engine.lint(["sums.py"], Settings(frozenset({"DD118"}))).findings
     assert finding.severity.value == severity
+
+
+EVALUATES = """\
+import argparse
+
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--evaluate", action="store_true")
+args = parser.parse_args()
+dist.init_process_group("gloo")
+if args.evaluate and dist.get_rank() == 0:
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("torchrun --nproc_per_node 8 train.py", "hint"),
+        ("torchrun --nproc_per_node 8 train.py --evaluate", "error"),
+        # what it hands on, or holds, is not seen
+        ('torchrun --nproc_per_node 8 train.py "$@"', "error"),
+        ("torchrun --nproc_per_node 8 train.py @options.txt", "error"),
+    ],
+)
+def test_what_an_option_asks_for_is_a_hint_where_no_command_gives_it(
+    command: str, severity: str, repository: Repository
+) -> None:
+    repository({"train.py": EVALUATES, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if --evaluate is given, ") == (severity == "hint")
+    # who names the file may give it
+    (named,) = engine.lint(["train.py"], Settings(frozenset({"DD111"}))).findings
+    assert named.severity.value == "error"
+
+
+def test_what_a_program_does_not_come_to_because_of_an_error_is_a_hint(repository: Repository) -> None:
+    text = EVALUATES.replace("if args.evaluate and ", "if ")
+    broken = text.replace("dist.init_process_group", "print(args.workers)\ndist.init_process_group")
+    repository({"train.py": text, "broken.py": broken, "run.sh": "torchrun train.py\ntorchrun broken.py"})
+    told = {finding.file: finding for finding in engine.lint(["."], Settings(frozenset({"DD111"}))).findings}
+    assert {file: finding.severity.value for file, finding in told.items()} == {
+        "train.py": "error",
+        "broken.py": "hint",
+    }
+    assert told["broken.py"].message.startswith("if line 8 is mended, ")
+    assert told["broken.py"].related[-1].message == "the program ends in an error here: it has no option workers"

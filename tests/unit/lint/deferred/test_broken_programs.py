@@ -1,0 +1,91 @@
+"""A program that ends in an error whatever it is given is found as one; one that may go on is not."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from ddpdoctor.lint.deferred.broken_programs import break_before
+
+PARSED = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch-size", type=int)
+args = parser.parse_args()
+"""
+
+
+def broken(text: str, *others: str, line: int = 10**6, reached: bool = False) -> tuple[int, str] | None:
+    found = break_before(ast.parse(text), line, [one.encode() for one in (text, *others)], reached=reached)
+    return (found.line, found.option) if found is not None else None
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("train(args.batch_size, args.workers)", "workers"),
+        ("def main(args):\n    for _ in range(3):\n        print(args.lr)\nmain(args)", "lr"),
+        (
+            "import torch.multiprocessing as mp\ndef main(rank, args):\n    print(args.size)\nmp.spawn(main, (args,))",
+            "size",
+        ),
+        (
+            "def read():\n    return parser.parse_args()\nopt = read()\nwith torch.no_grad():\n    print(opt.size)",
+            "size",
+        ),
+        ("if __name__ == '__main__':\n    run = args.workers or 4", "workers"),
+    ],
+)
+def test_what_nothing_gives_ends_the_program(body: str, read: str) -> None:
+    found = broken(f"{PARSED}def train(*_): ...\n{body}")
+    assert found is not None
+    assert found[1] == read
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "train(args.batch_size)",
+        # on a condition, in what may go on, later, or never
+        "if args.batch_size:\n    print(args.workers)",
+        "try:\n    print(args.workers)\nexcept AttributeError:\n    pass",
+        "workers = lambda: args.workers",
+        "def main():\n    print(args.workers)",
+        "print(args.batch_size > 1 and args.workers)",
+        "print([args.workers for _ in range(args.batch_size)])",
+        # declared, set, or named otherwise
+        "parser.add_argument('--workers')\nprint(args.workers)",
+        "parser.set_defaults(workers=3)\nprint(args.workers)",
+        "args.workers, args.lr = 1, 2\nprint(args.workers)",
+        "setattr(args, 'work' + 'ers', 1)\nprint(args.workers)",
+        "vars(args).update(read())\nprint(args.workers)",
+        "more(parser)\nprint(args.workers)",
+        "args = read()\nprint(args.workers)",
+        "print(args.__class__)",
+        # another `args`
+        "def main(args):\n    print(args.lr)\nmain(read())",
+        "class A:\n    args = 1\nprint(args.workers)",
+    ],
+)
+def test_what_may_be_given_or_may_not_run_does_not(body: str) -> None:
+    assert broken(f"{PARSED}def train(*_): ...\ndef more(one): ...\ndef read(): ...\ntext = ''\n{body}") is None
+
+
+def test_a_file_that_the_program_uses_may_set_an_option() -> None:
+    text = f"{PARSED}from setup import prepare\nprepare(args)\nprint(args.gpu)\n"
+    assert broken(text) == (9, "gpu")
+    assert broken(text, "def prepare(args):\n    args.gpu = 0\n") is None
+    assert broken(text, "def prepare(args):\n    args.rank, args.gpu = 0, 0\n") is None
+    assert broken(text, "def prepare(args):\n    print(args.gpu == 0)\n") == (9, "gpu")
+    assert broken(text, "def prepare(args):\n    args.__dict__['gpu'] = 0\n") is None
+
+
+def test_an_error_after_the_training_does_not_matter_and_one_after_a_hang_not_to_the_hang() -> None:
+    text = f"{PARSED}for _ in range(3):\n    train()\n    print(args.lr)\nprint(args.end)\ndef train(): ...\n"
+    assert broken(text, line=8) == (9, "lr")
+    assert broken(text, line=8, reached=True) is None
+    assert broken(text, line=10, reached=True) == (9, "lr")
+    assert broken(text.replace("    print(args.lr)\n", ""), line=8) is None
