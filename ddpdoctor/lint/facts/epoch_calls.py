@@ -13,6 +13,7 @@ from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 
 
@@ -44,7 +45,13 @@ def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochS
                 if any(loop.node in around for loop in call.context.loops) or (lazy and _in_turns(call)):
                     return EpochSet.IN_LOOP
                 result = EpochSet.OUTSIDE
-    return result
+    return EpochSet.IN_LOOP if result is EpochSet.NEVER and _by_a_hook(facts) else result
+
+
+def _by_a_hook(facts: ModuleFacts) -> bool:
+    """Whether a file that is only imported sets an epoch, in what it registers."""
+    others = (module for module in facts.imported if module.path not in facts.analysis.reached)
+    return any(map(_named_in, others))
 
 
 def another_is_told(facts: ModuleFacts, epochs: EnclosingLoop, sampler: Made) -> bool:
@@ -91,12 +98,15 @@ def _calls(facts: ModuleFacts) -> dict[int, list[CallEvent | None]]:
 
 def _mentions(facts: ModuleFacts) -> list[ast.AST]:
     """Every use of the name, as an attribute or as a string for `getattr`; not its definition, nor tests for it."""
-    found: list[ast.AST] = []
-    for module in (facts.module, *facts.analysis.reached.values()):
-        if "set_epoch" in module.text:
-            found.extend(n for n in module.of(ast.Attribute) if n.attr == "set_epoch" and not _inherits(n))
-            found.extend(n for n in module.of(ast.Name) if n.id == "set_epoch")
-            found.extend(node for call in module.of(ast.Call) for node in _by_name(call))
+    return [node for module in (facts.module, *facts.analysis.reached.values()) for node in _named_in(module)]
+
+
+def _named_in(module: Module) -> list[ast.AST]:
+    if "set_epoch" not in module.text:
+        return []
+    found: list[ast.AST] = [n for n in module.of(ast.Attribute) if n.attr == "set_epoch" and not _inherits(n)]
+    found.extend(n for n in module.of(ast.Name) if n.id == "set_epoch")
+    found.extend(node for call in module.of(ast.Call) for node in _by_name(call))
     return found
 
 

@@ -22,6 +22,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Fix, Related, RelatedRole, Severity
 from ddpdoctor.model.record import field, record
+from ddpdoctor.program.imports import imported
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import parents
 from ddpdoctor.program.project import Project
@@ -196,6 +197,21 @@ class ModuleFacts:
     def texts(self) -> list[str]:
         """The source of the file and of the files of the project that it uses."""
         return [module.text for module in (self.module, *self.analysis.reached.values())]
+
+    @cached_property
+    def imported(self) -> list[Module]:
+        """The files of the project that the file's imports lead to, also those of which it uses no name: hooks that are
+        found in a registry."""
+        found: dict[str, Module] = {self.module.path: self.module}
+        waiting = [self.module]
+        for module in waiting:
+            package = module.path.endswith("/__init__.py")
+            for name in imported(module.text, module.name, package=package):
+                more = self.analysis.project.find(name, module)
+                if more is not None and more.path not in found:
+                    found[more.path] = more
+                    waiting.append(more)
+        return waiting[1:]
 
     def place(self, call: CallEvent) -> SourceSite:
         """The position of a call, or of the innermost call in this file that leads to it."""

@@ -12,6 +12,7 @@ from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.members import class_attribute, member_attribute
 from ddpdoctor.lint.interpreter.names import global_value, imported
+from ddpdoctor.lint.interpreter.trace import Scope
 from ddpdoctor.lint.knowledge import aliases, heuristics, launchers, vocabulary
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.values import loader_join
@@ -39,7 +40,7 @@ from ddpdoctor.lint.values.values import (
     symbol_key,
     unknown,
 )
-from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
+from ddpdoctor.program.modules import ClassInfo, Module
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.sites import SourceSite
@@ -64,7 +65,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
         return imported(machine, obj.module, f"{obj.module.name}.{name}")
     if kind is Instance:
         wrapping.through_prepared(machine, frame, owner, name, node)
-        return _instance_attribute(machine, frame, owner, obj, name)
+        return _instance_attribute(machine, frame, owner, obj, name, node)
     if kind is Class:
         return class_attribute(machine, obj, name)
     if kind is EnumMember:
@@ -207,12 +208,13 @@ def _mentions_rank(node: ast.AST) -> bool:
     return False
 
 
-def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value:
+def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str, node: ast.AST) -> Value:
     method = find_method(machine, obj.info, name)
     if method is not None:
         marks = method.marks
         if not marks.isdisjoint(("property", "cached_property")):
-            value = _property(machine, frame, owner, method, once="cached_property" in marks)
+            read = Function(method, owner)
+            value = _property(machine, frame, read, machine.site(frame, node), once="cached_property" in marks)
             return value if value.known or value.tags else _told_to_class(obj.info, name) or value
         if method.of_class:
             owner = of_object(Class(obj.info), id(obj.info))
@@ -257,11 +259,17 @@ def _asks_for_rank(info: ClassInfo) -> bool:
     return _mentions_rank(info.node)
 
 
-def _property(machine: Machine, frame: Frame, owner: Value, method: FunctionInfo, *, once: bool) -> Value:
-    site = machine.site(frame, method.node)
+def _property(machine: Machine, frame: Frame, read: Function, site: SourceSite, *, once: bool) -> Value:
+    """What a property gives; its collectives go into the frame's trace, as those of a method that is called."""
     loops = frame.loops
     if once:
         frame.loops = ()  # made in the first iteration only
-    outcome = machine.call(Function(method, owner), (), (), frame, site)
+    outcome = machine.call(read, (), (), frame, site)
     frame.loops = loops
-    return outcome.value if outcome is not None else unknown("property", id(method))
+    if outcome is None:
+        return unknown("property", id(read.info))
+    if outcome.trace:
+        frame.out.append(Scope(read.info.name, outcome.trace, site))
+    frame.stores.update(outcome.stores)
+    machine.heap.update(outcome.stores)
+    return outcome.value

@@ -133,20 +133,36 @@ def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | N
         values = [v for _, v in table.entries]
         if name == "items":
             values = [of_object(Items((const(k), v)), "item", over.atoms, k) for k, v in table.entries]
-        return over.with_object(Items(tuple(values))), _common(over, table, name)
+        common = _common(over, table, name)
+        # of objects of the project, a loop has a turn for each
+        is_apart = common is not None and any(isinstance(v.object, Instance) for _, v in table.entries)
+        return over.with_object(Items(tuple(values))), None if is_apart else common
     return over, _common(over, table, name)
 
 
 def _common(over: Value, table: Table, name: str) -> Value | None:
-    """What the values of the table have in common, if as far as known all are the same object."""
+    """What the values of the table have in common, if as far as known all are the same object, or of one class."""
     values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
     first = values[0] if values else None
-    same = first is not None and first.object is not None and all(v.object == first.object for v in values)
-    if first is None or not same or isinstance(first.object, Instance):
+    if first is None or first.object is None or not all(_are_alike(first, v) for v in values):
         return None
     element = of_object(first.object, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)
     key = unknown("key", over.atoms)
     return of_object(Items((key, element)), "item", over.atoms) if name == "items" else element
+
+
+def _are_alike(one: Value, two: Value) -> bool:
+    if isinstance(one.object, Instance) and isinstance(two.object, Instance):
+        return one.object.info == two.object.info
+    return one.object == two.object
+
+
+def any_instance(items: tuple[Value, ...]) -> Value | None:
+    """One of some objects of the project that are all of one class, alone or beside its key; None for others."""
+    pairs = [item.object for item in items if isinstance(item.object, Items) and len(item.object.items) == 2]
+    held = [pair.items[1] for pair in pairs] if len(pairs) == len(items) else items
+    alike = bool(held) and all(isinstance(v.object, Instance) and _are_alike(held[0], v) for v in held)
+    return items[0] if alike else None
 
 
 def joined(one: Value, two: Value) -> Value | None:
