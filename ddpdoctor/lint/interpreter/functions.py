@@ -28,7 +28,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
 )
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import EVERY_RANK, NONE, RANK_NUMBERS, WORLD_NUMBER, Value, of_object, unknown
+from ddpdoctor.lint.values.values import EVERY_RANK, NONE, RANK_NUMBERS, WORLD_NUMBER, Value, binary, of_object, unknown
 
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
@@ -148,6 +148,14 @@ def _rank_and_size(call: FunctionCall) -> Value | None:
     return of_object(Items((RANK_NUMBERS, WORLD_NUMBER)), call.path)
 
 
+def _divided(call: FunctionCall) -> Value | None:
+    """`divmod(rank, size)`: (quotient, remainder)."""
+    if len(call.args) != 2 or call.keywords:
+        return None
+    parts = tuple(binary(name, *call.args) for name in ("FloorDiv", "Mod"))
+    return of_object(Items(parts), call.path, call.site)
+
+
 def _deepspeed(call: FunctionCall) -> Value | None:
     """`deepspeed.initialize`: (engine, optimizer, loader, scheduler)."""
     site = call.site
@@ -176,6 +184,7 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
     (_starts, spawning.starts),
     (_calls, frameworks.CALLING),
     (_rank_and_size, _RANK_AND_SIZE),
+    (_divided, ("builtins.divmod",)),
     (_deepspeed, ("deepspeed.initialize",)),
 )
 

@@ -64,7 +64,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.op.op == "new_group" and item.exit is None and _by_rank(item) and not _there_already(facts, item):
             message = f"every rank must create every group, members or not: {proof(item)}"
             related = ((item.branch.site, f"the branch: {shown(item.branch.text)}"),)
-            yield facts.parting(RULE, item, place(item), message, related=related)
+            # of `rank % size == 0`, all ranks may be in where the size is not known
+            open_ = item.local and " in " not in item.branch.text
+            told = Conditional("unless all ranks come here, ", message) if open_ else message
+            severity = Severity.WARNING if open_ else None
+            yield facts.parting(RULE, item, place(item), told, related=related, severity=severity)
 
 
 def _own_members(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -89,8 +93,10 @@ _OF_MORE = "where the job has more ranks than one such group, "
 def _differ(given: Value) -> tuple[Severity, str] | None:
     """How sure it is that ranks name other members, and an example; None if nothing says so, and of ranks alone."""
     lists = [[*named] for rank in range(WORLD) if (named := listed_ranks(given, rank)) is not None]
-    if len(lists) < WORLD or any(one == [rank] for rank, one in enumerate(lists)):
+    if any(one == [rank] for rank, one in enumerate(lists)):
         return None
+    if len(lists) < WORLD:
+        return (Severity.WARNING, "") if _is_computed(given) and not _is_alone(given) else None
     other = next((rank for rank in range(WORLD) if lists[rank] != lists[0]), None)
     if other is not None:
         return Severity.ERROR, f": rank 0 that of {lists[0]}, rank {other} that of {lists[other]}"
@@ -104,9 +110,14 @@ def _is_computed(given: Value) -> bool:
     return bool(given.tags & ANY_RANK) or any(map(_is_computed, parts))
 
 
+def _is_alone(given: Value) -> bool:
+    """Whether it lists one rank."""
+    return isinstance(given.object, Items) and len(given.object.items) == 1
+
+
 def _by_rank(item: CollectiveDivergence) -> bool:
-    """The branch is on the rank: a known one, or `if rank in members` with members that are not known."""
-    return not item.local or bool(item.branch.tags & ANY_RANK and " in " in item.branch.text)
+    """The branch is on the rank: a known one, or `if rank in members` or `rank % size == 0` with what is not known."""
+    return not item.local or bool(item.branch.tags & ANY_RANK)
 
 
 def _there_already(facts: ModuleFacts, item: CollectiveDivergence) -> bool:

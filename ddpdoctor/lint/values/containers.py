@@ -153,8 +153,9 @@ def _common(over: Value, table: Table, name: str) -> Value | None:
 
 def _are_alike(one: Value, two: Value) -> bool:
     if isinstance(one.object, Instance) and isinstance(two.object, Instance):
-        return one.object.info == two.object.info
-    return one.object == two.object
+        return one.object.info is two.object.info
+    same: bool = one.object == two.object
+    return same
 
 
 def any_instance(items: tuple[Value, ...]) -> Value | None:
