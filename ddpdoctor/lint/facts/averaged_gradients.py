@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -10,8 +11,14 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.values.values import WORLD
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import parents, walk
 
+#: what is done to a gradient, or asked of it, and hands it to nobody
+_KEEPING = frozenset({
+    "mul_", "div_", "add_", "sub_", "zero_", "detach_", "clamp_", "fill_", "requires_grad_", "norm", "item", "abs",
+    "sum", "mean", "max", "min", "isnan", "isinf", "isfinite", "any", "all", "shape", "numel", "size",
+})  # fmt: skip
 #: variables between the gradient and the tensor that is reduced: a copy of it, a list of them, one flat tensor
 _STEPS = 3
 
@@ -20,6 +27,30 @@ def calls(facts: ModuleFacts) -> list[CallEvent]:
     """All `all_reduce(p.grad)`, also of a variable that a gradient was put into."""
     made: dict[ast.AST, list[ast.Assign]] = {}
     return [c for c in facts.named("torch.distributed.all_reduce") if _of_gradient(facts, c, made)]
+
+
+def may_be_by_hand(facts: ModuleFacts) -> bool:
+    """Whether a file hands gradients on to what may average them: those that it only scales, measures or forgets stay
+    what they are."""
+    modules = (module for module in (facts.module, *facts.analysis.reached.values()) if "grad" in module.words)
+    return any(any(map(_hands_on, _uses(module))) for module in modules)
+
+
+def _uses(module: Module) -> Iterator[ast.AST | None]:
+    """What is done to each gradient that is read: `mul_` of `p.grad.data.mul_`."""
+    read = [node for node in module.of(ast.Attribute) if node.attr == "grad" and not isinstance(node.ctx, ast.Store)]
+    around = parents(walk(module.tree)) if read else {}
+    for node in read:
+        use = around.get(node)
+        while isinstance(use, ast.Attribute) and use.attr in ("data", "float"):
+            use = around.get(use)
+        yield use
+
+
+def _hands_on(use: ast.AST | None) -> bool:
+    if isinstance(use, ast.Attribute):
+        return use.attr not in _KEEPING
+    return not isinstance(use, (ast.Compare, ast.If, ast.BoolOp, ast.UnaryOp, ast.Expr, ast.Delete))
 
 
 def is_averaging(averaged: list[CallEvent], op: Op) -> bool:

@@ -42,7 +42,7 @@ from ddpdoctor.lint.values.abstract_objects import (
 )
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.join import filled_up
-from ddpdoctor.lint.values.tags import ORIGIN, Tag, Tags, union
+from ddpdoctor.lint.values.tags import MODEL, ORIGIN, Tag, Tags, union
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name
@@ -248,7 +248,7 @@ def _computed_from(value: Value, tags: Tags) -> Value:
     """The result of a function that could be followed, but not through all that it computes: as with one that is not
     seen, it may be a loss of what a wrapped model gave."""
     origin = tags & (Tag.DDP | Tag.SHARDED)
-    if not origin or value.taint is not Taint.UNKNOWN or value.tags & ORIGIN:
+    if not origin or value.taint is not Taint.UNKNOWN or value.tags & (ORIGIN | MODEL):
         return value
     if isinstance(value.object, Items):
         return value.with_object(Items(tuple(_computed_from(item, origin) for item in value.object.items)))

@@ -95,6 +95,8 @@ def forwarded(call: MethodCall, target: Value, result: Value) -> Value:
             if call.name == "forward":
                 return result.tagged(Tag.BYPASS)
             given = union(value.tags for value in call.given)
+            if given & Tag.BYPASS:
+                return result.tagged(Tag.BYPASS)  # `net.get_normalized_probs(output)`
             return result.tagged(Tag.BY_METHOD) if given & Tag.BATCH and not given & Tag.DDP else result
     return result.tagged(Tag.BYPASS) if inner(machine, frame, target, node) else result
 
@@ -129,14 +131,15 @@ def _is_self(frame: Frame, node: ast.expr) -> bool:
 
 
 def tested(machine: Machine, frame: Frame, path: str, args: tuple[Value, ...], node: ast.Call) -> Value | None:
-    """`hasattr`, `isinstance` and `getattr` of a model that is certainly wrapped."""
+    """`hasattr`, `isinstance` and `getattr` of a model that is certainly wrapped; whether it has a network inside also
+    of one that is where there are several ranks."""
     if len(args) == 2 and path == "builtins.isinstance" and is_fsdp(args[0]):
         return _is_instance(args[0], args[1])
+    name = args[1].constant if len(args) > 1 else None
+    if path == "builtins.hasattr" and name == "module" and is_wrapped(args[0]):
+        return TRUE
     if len(args) < 2 or wrapper_of(args[0]) is None:
         return None
-    name = args[1].constant
-    if path == "builtins.hasattr" and name == "module":
-        return TRUE
     if path == "builtins.getattr" and name == "module":
         return attribute(machine, frame, args[0], "module", node)
     if path == "builtins.isinstance":

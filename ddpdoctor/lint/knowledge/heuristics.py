@@ -383,9 +383,6 @@ DEFAULT_DEVICE = _words(
 
 # Wrapped models
 
-AVERAGES_GRADIENTS = _words(
-    "gradients are read, and maybe averaged, by hand", "DD163: gradients averaged by hand", "grad"
-)
 OPTIMIZES = _pattern(
     "an object whose class is not in sight is an optimizer, or the gradient scaler that makes its steps",
     "DD167: the optimizer is given, and its class is not in sight",

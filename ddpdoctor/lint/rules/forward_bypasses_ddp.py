@@ -40,10 +40,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import averaged_gradients
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import Value
@@ -60,7 +60,7 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Backward passes from outputs of the network inside a wrapper, if nothing else averages gradients."""
     passes = facts.methods("backward")
-    if facts.suggests(heuristics.AVERAGES_GRADIENTS):
+    if not passes or averaged_gradients.may_be_by_hand(facts):
         return
     through = {call.context.function for call in passes if any(v.tags & Tag.DDP for v in _losses(call))}
     wraps = sorted(w.site for w in facts.analysis.wrapped.values())

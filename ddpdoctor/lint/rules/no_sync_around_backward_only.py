@@ -46,7 +46,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import accumulation
+from ddpdoctor.lint.facts import accumulation, averaged_gradients
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import contexts, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -92,7 +92,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _never(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
-    if not facts.suggests(heuristics.AVERAGES_GRADIENTS):
+    if not averaged_gradients.may_be_by_hand(facts):
         message = "every pass is under no_sync: gradients are never averaged, and each rank trains its own model"
         yield facts.finding(RULE, call.site, message, context=call.context)
 
