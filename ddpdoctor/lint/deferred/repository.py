@@ -282,15 +282,42 @@ class Repository:
 
 
 def top_of(path: str) -> str:
-    """The folder of a file's project: the one that contains the outermost package, or the file itself."""
+    """The folder of a file's project: the one that contains the outermost package, or the file itself. What a program
+    further up in the repository imports is a package, too, without a file that says so."""
     folder = posixpath.dirname(path)
     top = folder
     # the folder around a repository is no part of it, even if the repository is a package
     while is_file(f"{top}/__init__.py") and not _is_root(top):
         folder, top = top, posixpath.dirname(top)
+    if (importing := _importing(top)) != top:
+        return importing
     if _is_root(top):
         return top
     return folder if posixpath.basename(top) in _AROUND else top
+
+
+def _importing(top: str) -> str:
+    """The outermost folder of the same repository in which a program imports what is in this one; itself if none
+    does."""
+    found, inside = top, top
+    for _ in range(CLIMBED):
+        around, name = posixpath.split(inside)
+        if _is_root(inside) or not name.isidentifier() or around in ("/", ""):
+            break
+        if _imports(around, name):
+            found = around
+        inside = around
+    return found if _is_root(inside) else top
+
+
+def _imports(folder: str, name: str) -> bool:
+    """Whether a program in the folder imports something of a folder beside it."""
+    named = re.compile(rb"^[ \t]*(?:from|import)[ \t]+" + re.escape(name.encode()) + rb"\b", re.MULTILINE)
+    try:
+        beside = [entry for entry in os.listdir(folder) if entry.endswith(".py")]  # noqa: PTH208 - as below
+    except OSError:
+        return False
+    return any(named.search(read_file(f"{folder}/{entry}") or b"") for entry in beside)
 
 
 def _is_root(folder: str) -> bool:

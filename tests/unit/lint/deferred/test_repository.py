@@ -30,6 +30,25 @@ def test_the_project_of_a_file(files: tuple[str, ...], top: str, tmp_path: Path)
     assert top_of(str(tmp_path / folder / "train.py")) == str(tmp_path / top)
 
 
+@pytest.mark.parametrize(
+    ("program", "top"),
+    [
+        ("from nets.units.block import Block", "r"),
+        ("import nets.units.block as block", "r"),
+        ("import networks\n# from nets", "r/nets/units"),
+        (None, "r/nets/units"),
+    ],
+)
+def test_a_package_without_a_file_that_says_so(program: str | None, top: str, tmp_path: Path) -> None:
+    (tmp_path / "r/nets/units").mkdir(parents=True)
+    (tmp_path / "r/.git").touch()
+    (tmp_path / "r/nets/units/block.py").touch()
+    (tmp_path / "around.py").write_text("import r\n")
+    if program is not None:
+        (tmp_path / "r/train.py").write_text(f"import os\n{program}\n")
+    assert top_of(str(tmp_path / "r/nets/units/block.py")) == str(tmp_path / top)
+
+
 def test_the_users_own_folder_is_no_copy_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "job").mkdir()
     for file in (".gitignore", "README.md", "LICENSE", "job/train.py"):
