@@ -71,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     wraps = [c for c in facts.named(*DDP_PATHS) if devices.of_one_gpu(c)]
     on_gpus = _on_gpus(facts, groups) or bool(makers)
     for call in facts.named("torch.load"):
-        placed = call.argument(1, "map_location") is not None or call.keyword("mmap") is not None or call.opaque
+        placed = _is_told(call) or call.keyword("mmap") is not None or call.opaque
         alone = call.context.some_ranks_only or attendance.left_to_the_first(facts, call) or _for_one(facts, call)
         if placed or alone or _is_fallback(facts, call) or _own_file(call) or _put_together(facts, call):
             continue
@@ -88,9 +88,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         fix = _fix(facts, call, "map_location" if ignored else '"cpu"')
         asked = severity is Severity.WARNING and not ignored
         given = Unconfirmed(call.site, RelatedRole.UNSTARTED) if asked else None
+        # of a helper, who gives it no device
+        asked_by = call.context.chain[-1:] if call.argument(1, "map_location") is not None else ()
         yield facts.finding(
             RULE,
-            call.site,
+            next(iter(asked_by), call.site),
             message,
             related=related,
             fix=fix,
@@ -98,6 +100,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=given,
         )
+
+
+def _is_told(call: CallEvent) -> bool:
+    """Whether the load is told a device; not by a parameter of a helper that is None where nobody gives it."""
+    given = call.argument(1, "map_location")
+    return given is not None and not (given.known and given.constant is None)
 
 
 def _is_resumed(facts: ModuleFacts, call: CallEvent, content: Content) -> bool:
@@ -253,7 +261,8 @@ def _excludes(one: CallEvent, other: CallEvent) -> bool:
 
 
 def _fix(facts: ModuleFacts, call: CallEvent, device: str) -> Fix | None:
-    if call.site.file != facts.module.path or not call.node.args:
+    told = len(call.node.args) > 1 or any(keyword.arg == "map_location" for keyword in call.node.keywords)
+    if call.site.file != facts.module.path or not call.node.args or told:
         return None
     at = site_of(facts.module, call.node.args[-1])
     edit = Edit(at.end_line, at.end_column, at.end_line, at.end_column, f", map_location={device}")
