@@ -150,9 +150,11 @@ def _unknown_part(owner: Value, index: Value) -> Value:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.SHARD)
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.SHARD | Tag.WORLD)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
+    if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
+        tags |= Tag.WORLD  # as long as the world size says: `rows[:len(rows) // world_size * world_size]`
     if lower is None and upper is not None and step is None:
         tags &= ~Tag.SHARD  # cut to a size that may be equal on all ranks
     sharded = _shard_tags(lower, upper, step)
@@ -160,6 +162,7 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
         rest = data_partition.rest_for_one(cast("builtins.len", (owner,), machine.site(frame, node)), upper)
         sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
     if sharded and not data_partition.even(owner):
+        tags &= ~Tag.WORLD
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
     kept = isinstance(owner.object, Listed) and owner.object.element is not None and owner.object.element.object is None

@@ -119,6 +119,9 @@ def _sharded(facts: ModuleFacts, over: Value) -> bool:
         return bool(loaders.shard_tags(facts, over) & Tag.SHARD)
     if loaders.sampler_of(over) is not None:
         return False
+    batches = loader.argument(4, "batch_sampler")
+    if batches is not None:
+        return bool(loaders.shard_tags(facts, batches) & Tag.SHARD)
     given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
     tags = union(loaders.shard_tags(facts, v) for v in given if v is not None)
     drops = loaders.drops_last(loader, 8)

@@ -29,8 +29,11 @@ def part_of(parts: Value, index: Value) -> bool:
 
 
 def even(parts: Value) -> bool:
-    """`rows.tensor_split(n * world_size)`: of so many parts, each rank gets the same number."""
+    """`rows.tensor_split(n * world_size)`: of so many parts, each rank gets the same number; so it may of what was cut or
+    filled up to a length that the world size decides."""
     obj = parts.object
+    if parts.tags & Tag.WORLD:
+        return True
     return isinstance(obj, Made) and obj.path in _CUTTING and any(v.tags & Tag.WORLD for v in obj.args[1:])
 
 
