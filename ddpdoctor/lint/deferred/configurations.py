@@ -7,10 +7,13 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
 from ddpdoctor.model.record import record
+from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import conditions_around
+from ddpdoctor.program.nodes import last_name, walk
 
 #: a file of settings that a program or a command names
 NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
@@ -163,6 +166,33 @@ class Configurations:
         )
         values = {value for text in self._texts if spelled in text for value in setting.findall(text)}
         return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
+
+    def asked_by(self, name: str) -> frozenset[str]:
+        """What options are called that alone set something which is off otherwise: `if args.throughput:
+        config.THROUGHPUT_MODE = True`; empty if something else may set it, or nothing does."""
+        spelled = name.encode()
+        texts = [text for text in (self.programs or {}).values() if spelled in text]
+        trees = [tree for text in texts if (tree := source.tree_of(text)) is not None]
+        sets = [(tree, node) for tree in trees for node in _assignments(tree, name)]
+        apart = [(node.value, _names_in(conditions_around(tree, node.lineno))) for tree, node in sets]
+        plain = [value for value, names in apart if not names]
+        off = bool(plain) and all(isinstance(value, ast.Constant) and not value.value for value in plain)
+        if not off or any(spelled in text for text in self.files.values()):
+            return frozenset()
+        return frozenset[str]().union(*(names for _, names in apart))
+
+
+def _assignments(tree: ast.Module, name: str) -> Iterator[ast.Assign]:
+    for node in walk(tree):
+        if isinstance(node, ast.Assign) and any(last_name(target) == name for target in node.targets):
+            yield node
+
+
+def _names_in(tests: Iterable[ast.expr]) -> frozenset[str]:
+    """The attributes and texts in some conditions."""
+    nodes = [node for test in tests for node in walk(test)]
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return frozenset({*texts, *(node.attr for node in nodes if isinstance(node, ast.Attribute))})
 
 
 def _in_any(pattern: re.Pattern[bytes], texts: Iterable[bytes]) -> bool:

@@ -160,16 +160,23 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the repository says how its programs are started, and starts several ranks of others only: what is found
     in a file that no command starts was seldom a fault at first looks, and in one that a command starts mostly."""
     launches, path = repository.launches, path_of(finding)
-    if finding.severity is not Severity.WARNING or finding.code not in _TO_BE_SHOWN:
+    if finding.severity is Severity.HINT or finding.code not in _TO_BE_SHOWN:
         return None
     if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
         return None
-    if place_of(launches.as_several, path) is not None or _starts_its_ranks(repository, path):
+    # a proof is about what uses the file as well
+    users = {path} if finding.severity is Severity.WARNING else repository.users_of(path)
+    if users is None or any(_is_shown(repository, user) for user in users):
         return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"
     )  # fmt: skip
     return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
+def _is_shown(repository: Repository, path: str) -> bool:
+    """Whether a command starts several ranks of a program, or it starts them itself, or may."""
+    return place_of(repository.launches.as_several, path) is not None or _starts_its_ranks(repository, path)
 
 
 def _starts_its_ranks(repository: Repository, path: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
+from collections.abc import Iterator
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
@@ -90,8 +92,8 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
 
 
 def without_its_option(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether the line runs only with an option that is off by default, and no command that starts the program gives
-    it."""
+    """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
+    and no command that starts the program gives it."""
     path = path_of(finding)
     commands = repository.launches.commands(path) if finding.code in _OF_ONE_OPTION else []
     module = given_options.module_of(read_file(path) or b"") if commands else None
@@ -103,7 +105,19 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
         if not any(given_options.gives(c, names) or given_options.hands_on_a_file(c) for c in commands):
             said = f"no script or text that starts it passes --{dest}"
             return Confirmation(said, Severity.HINT, condition=f"if --{dest} is given, ")
+    for name, names in _turned_on(repository, module.tree, finding.line):
+        # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
+        if not any(given_options.gives(command, {name, *names}) for command in commands):
+            said = f"no script or text that starts it passes what turns {name} on"
+            return Confirmation(said, Severity.HINT, condition=f"if {name} is turned on, ")
     return None
+
+
+def _turned_on(repository: Repository, tree: ast.Module, line: int) -> Iterator[tuple[str, frozenset[str]]]:
+    """The settings without which a line does not run, and the options that alone turn them on."""
+    for name in given_options.off_at(tree, line, lambda _: [ast.Constant(value=False)]):
+        if names := repository.configurations.asked_by(name):
+            yield name, names
 
 
 def of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:

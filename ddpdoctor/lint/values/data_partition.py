@@ -29,8 +29,8 @@ def part_of(parts: Value, index: Value) -> bool:
 
 
 def even(parts: Value) -> bool:
-    """`rows.tensor_split(n * world_size)`: of so many parts, each rank gets the same number; so it may of what was cut or
-    filled up to a length that the world size decides."""
+    """`rows.tensor_split(n * world_size)`: of so many parts, each rank gets the same number. So it may of what was cut
+    or filled up to a length that the world size decides."""
     obj = parts.object
     if parts.tags & Tag.WORLD:
         return True

@@ -2126,3 +2126,78 @@ def test_what_a_program_does_not_come_to_because_of_an_error_is_a_hint(repositor
     }
     assert told["broken.py"].message.startswith("if line 8 is mended, ")
     assert told["broken.py"].related[-1].message == "the program ends in an error here: it has no option workers"
+
+
+TURNED_ON = """\
+import torch.distributed as dist
+
+from settings import parse
+
+args, config = parse()
+dist.init_process_group("gloo")
+if config.THROUGHPUT_MODE and dist.get_rank() == 0:
+    dist.barrier()
+"""
+SETTINGS = """\
+import argparse
+
+from yacs.config import CfgNode
+
+_C = CfgNode()
+_C.THROUGHPUT_MODE = False
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--throughput", action="store_true")
+    args = parser.parse_args()
+    config = _C.clone()
+    if args.throughput:
+        config.THROUGHPUT_MODE = True
+    return args, config
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "severity"),
+    [
+        ("", SETTINGS, "hint"),
+        ("--cfg base.yaml", SETTINGS, "hint"),
+        ("--throughput", SETTINGS, "error"),
+        ("--opts THROUGHPUT_MODE True", SETTINGS, "error"),
+        # on as it is, or set by something else
+        ("", SETTINGS.replace("= False", "= True"), "error"),
+        (
+            "",
+            SETTINGS.replace("    if args.throughput:\n        config", "    for _ in (1,):\n        config"),
+            "error",
+        ),
+    ],
+)
+def test_what_a_setting_asks_for_that_only_an_option_turns_on(
+    options: str, settings: str, severity: str, repository: Repository
+) -> None:
+    command = f"torchrun --nproc_per_node 8 train.py {options}"
+    repository({"train.py": TURNED_ON, "settings.py": settings, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if THROUGHPUT_MODE is turned on, ") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py", "other.py": "import train"}, "error"),
+        # nothing says how anything is started
+        ({"run.sh": "echo"}, "error"),
+    ],
+)
+def test_a_proof_about_a_file_of_which_nothing_starts_several_ranks(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    program = "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+    repository({"train.py": program, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
