@@ -84,27 +84,34 @@ class _Options(NamedTuple):
         """None if the program may have others than are written."""
         nodes = walk(tree)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
-        parsers = {
-            last_name(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and _parses(call)
-        }
-        # who gets the parser may declare some, too
-        passed = {last_name(one) for call in calls for one in call.args}
-        is_own = parsers <= _given_by(nodes, _calls(_PARSERS)) and parsers.isdisjoint(passed)
         held = _given_by(nodes, _parses)
         held |= _given_by(nodes, _calls(_returning(nodes, held)))
-        if not held or not is_own or any(map(_HIDDEN.search, used)):
+        if not held or not _parses_by_itself(nodes, calls) or any(map(_HIDDEN.search, used)):
             return None
         texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         options = {option.dest for call in calls if (option := declared_by(call)) is not None}
-        defaults = (call.keywords for call in calls if last_name(call.func) == "set_defaults")
-        set_by_name = {keyword.arg or "" for keywords in defaults for keyword in keywords}
-        stored = {name.decode() for text in used for line in _SET.findall(text) for name in _ATTRIBUTES.findall(line)}
-        return cls(held, options | texts | set_by_name | stored)
+        return cls(held, frozenset({*options, *texts, *_set_otherwise(calls, used)}))
 
     def lacks(self, node: ast.Attribute) -> bool:
         """Whether an attribute that is read is an option which is none of them."""
         is_option = isinstance(node.value, ast.Name) and node.value.id in self.held and not node.attr.startswith("_")
         return is_option and isinstance(node.ctx, ast.Load) and node.attr not in self.declared
+
+
+def _set_otherwise(calls: Iterable[ast.Call], used: Iterable[bytes]) -> Iterator[str]:
+    """What is set as a default, or as an attribute of anything in a file that the program uses."""
+    for call in calls:
+        if last_name(call.func) == "set_defaults":
+            yield from (keyword.arg or "" for keyword in call.keywords)
+    for text in used:
+        yield from (name.decode() for line in _SET.findall(text) for name in _ATTRIBUTES.findall(line))
+
+
+def _parses_by_itself(nodes: Sequence[ast.AST], calls: Sequence[ast.Call]) -> bool:
+    """Whether the parsers are made here, and nobody gets one who may declare options, too."""
+    parsers = {last_name(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and _parses(call)}
+    passed = {last_name(one) for call in calls for one in call.args}
+    return parsers <= _given_by(nodes, _calls(_PARSERS)) and parsers.isdisjoint(passed)
 
 
 def _given_by(nodes: Iterable[ast.AST], gives: Callable[[ast.expr], bool]) -> Set[str]:

@@ -171,15 +171,14 @@ class Configurations:
         """What options are called that alone set something which is off otherwise: `if args.throughput:
         config.THROUGHPUT_MODE = True`; empty if something else may set it, or nothing does."""
         spelled = name.encode()
-        texts = [text for text in (self.programs or {}).values() if spelled in text]
-        trees = [tree for text in texts if (tree := source.tree_of(text)) is not None]
-        sets = [(tree, node) for tree in trees for node in _assignments(tree, name)]
-        apart = [(node.value, _names_in(conditions_around(tree, node.lineno))) for tree, node in sets]
-        plain = [value for value, names in apart if not names]
-        off = bool(plain) and all(isinstance(value, ast.Constant) and not value.value for value in plain)
-        if not off or any(spelled in text for text in self.files.values()):
+        if any(spelled in text for text in self.files.values()):
             return frozenset()
-        return frozenset[str]().union(*(names for _, names in apart))
+        trees = (source.tree_of(text) for text in (self.programs or {}).values() if spelled in text)
+        sets = [(tree, node) for tree in trees if tree is not None for node in _assignments(tree, name)]
+        apart = [(node.value, _names_in(conditions_around(tree, node.lineno))) for tree, node in sets]
+        is_off = [isinstance(value, ast.Constant) and not value.value for value, names in apart if not names]
+        found = frozenset[str]().union(*(names for _, names in apart))
+        return found if is_off and all(is_off) else frozenset()
 
 
 def _assignments(tree: ast.Module, name: str) -> Iterator[ast.Assign]:

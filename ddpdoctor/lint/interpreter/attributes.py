@@ -65,7 +65,7 @@ def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast
         return imported(machine, obj.module, f"{obj.module.name}.{name}")
     if kind is Instance:
         wrapping.through_prepared(machine, frame, owner, name, node)
-        return _instance_attribute(machine, frame, owner, obj, name, node)
+        return _instance_attribute(machine, frame, owner, name, node)
     if kind is Class:
         return class_attribute(machine, obj, name)
     if kind is EnumMember:
@@ -208,7 +208,8 @@ def _mentions_rank(node: ast.AST) -> bool:
     return False
 
 
-def _instance_attribute(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str, node: ast.AST) -> Value:
+def _instance_attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value:
+    obj: Instance = owner.object
     method = find_method(machine, obj.info, name)
     if method is not None:
         marks = method.marks

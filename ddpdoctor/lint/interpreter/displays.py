@@ -187,8 +187,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     outer, frame.overwritten = frame.overwritten, {}
     for generator in node.generators:
         iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
-        if element is None and isinstance(iterated.object, Items):
-            element = containers.any_instance(iterated.object.items)
+        element = element or containers.any_instance(iterated)
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, loop)
         assign(machine, frame, generator.target, element or unknown("element", id(generator)))

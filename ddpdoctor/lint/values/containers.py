@@ -158,8 +158,9 @@ def _are_alike(one: Value, two: Value) -> bool:
     return same
 
 
-def any_instance(items: tuple[Value, ...]) -> Value | None:
-    """One of some objects of the project that are all of one class, alone or beside its key; None for others."""
+def any_instance(over: Value) -> Value | None:
+    """One of the objects of the project that are gone through, alone or beside its key, if all are of one class."""
+    items = over.object.items if isinstance(over.object, Items) else ()
     pairs = [item.object for item in items if isinstance(item.object, Items) and len(item.object.items) == 2]
     held = [pair.items[1] for pair in pairs] if len(pairs) == len(items) else items
     alike = bool(held) and all(isinstance(v.object, Instance) and _are_alike(held[0], v) for v in held)
