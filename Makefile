@@ -12,7 +12,7 @@ PEERS_VENV ?= .venv-peers
 PEERS_INSTALLED := $(PEERS_VENV)/.installed
 
 .PHONY: help env demo test test-slow test-part test-ends test-nodes test-gpu fuzz test-frameworks variants coverage check format docs site bench bench-dumps accuracy \
-	healthy-runs dump-accuracy without-ptrace lint-history chaos soak compat repeat-tests clean
+	healthy-runs dump-accuracy without-ptrace lint-history lint-programs chaos soak compat repeat-tests clean
 
 help:
 	@echo "make demo       run a real 4-rank job that hangs, and see it diagnosed"
@@ -32,6 +32,7 @@ help:
 	@echo "make bench      every figure of docs/benchmarks.md (an hour; goes on where it was broken off; ARGS=\"--quick\", ARGS=overhead)"
 	@echo "make bench-dumps  what diagnosing up to 16,384 recorder dumps costs (4 GB of disk)"
 	@echo "make lint-history REPOS=DIR  how many faults from public histories lint finds, in the clones in DIR"
+	@echo "make lint-programs  which known faults lint finds in programs that were written for it (two minutes)"
 	@echo "make healthy-runs  is any healthy job stopped (hours; goes on where it was broken off)"
 	@echo "make accuracy   how often the verdict is right (an hour; goes on where it was broken off)"
 	@echo "make without-ptrace  is the verdict the same where py-spy is missing or refused (forty minutes; root)"
@@ -158,6 +159,9 @@ dump-accuracy: env
 
 lint-history: env
 	$(BIN)/python -m benchmarks.lint_history $(REPOS)
+
+lint-programs: env
+	$(BIN)/python -m benchmarks.lint_programs $(ARGS)
 
 # more: make healthy-runs ARGS="--load 4 --until 60"
 healthy-runs: env
