@@ -89,6 +89,7 @@ RULES = (
     "sharded_save_on_one_rank",
     "load_not_synced",
     "bare_state_into_wrapper",
+    "optimizer_before_sharding",
     "unreduced_metric_decision",
     "statistics_of_own_batch",
     "reduceop_avg_portability",

@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
-from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
@@ -186,7 +186,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, loop)
-        assign(machine, frame, generator.target, element or unknown("element", id(generator)))
+        assign(machine, frame, generator.target, element or unknown_element(iterated, id(generator)))
         conditions += [machine.evaluate(frame, condition) for condition in generator.ifs]
     chosen = any(map(data_partition.by_rank, conditions))
     picked = union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)

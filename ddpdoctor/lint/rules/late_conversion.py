@@ -2,14 +2,12 @@
 
 ## What it does
 Finds parameters that are frozen, and layers that are replaced, after the network was wrapped in
-DistributedDataParallel, in code that continues training; and optimizers that got the parameters of a model before it
-was sharded.
+DistributedDataParallel, in code that continues training.
 
 ## Why it harms
 The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. The
 gradient of a frozen parameter never arrives: "Expected to have finished reduction in the prior iteration". A new layer
-is not in the list: its gradients silently stay on their own rank. `fully_shard` and `FullyShardedDataParallel` put new
-parameters in the place of the old ones: an optimizer that has the old ones changes nothing, and the model never learns.
+is not in the list: its gradients silently stay on their own rank.
 
 ## Example
 ```python
@@ -33,9 +31,7 @@ No automatic fix.
 ## When it is wrong
 With `find_unused_parameters=True` freezing works and is not reported. A network of which all parameters are frozen is a
 teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the
-network again is not reported either. `FullyShardedDataParallel(..., use_orig_params=True)` keeps the parameters, and an
-optimizer made before it. `torch.compile` of a wrapped model is the right order and is not reported, nor is an optimizer
-of the process that starts the ranks, or trains alone instead.
+network again is not reported either. `torch.compile` of a wrapped model is the right order and is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -46,14 +42,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exclusion, single_process
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter import fsdp, wrapping
-from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, collectives
+from ddpdoctor.lint.interpreter import wrapping
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Method
-from ddpdoctor.lint.values.values import Value, symbol_key
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -63,57 +57,17 @@ RULE = LintRule(
     "DD162",
     "late-conversion",
     Severity.WARNING,
-    advice="freeze and replace before the model is wrapped, and make the optimizer after",
+    advice="freeze and replace before the model is wrapped",
 )
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Freezing and new layers after wrapping; sharding after the optimizer was made."""
-    yield from _sharded_late(facts)
+    """Freezing and new layers after wrapping."""
     if not facts.analysis.wrapped:
         return
     if not _thaws(facts):
         yield from _frozen(facts)
     yield from _replaced(facts)
-
-
-def _sharded_late(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`optimizer = AdamW(model.parameters())`, and then `fully_shard(model)`."""
-    optimizers = [call for call in facts.concerning(_optimizes) if call.args]
-    for call in facts.named(aliases.FSDP, *fsdp.SHARDING):
-        model = call.argument(0, "module")
-        key = symbol_key(model) if model is not None else None
-        if key is None or _keeps_parameters(call):
-            continue
-        for made in (made for made in optimizers if made.index < call.index):
-            before = fsdp.parameters_of(made.args[0])
-            apart = exclusion.contradict((*made.context.guards, *call.context.guards)) or _before_ranks(facts, made)
-            if before is not None and symbol_key(before) == key and not apart and _steps(facts, made, call.index):
-                message = "this optimizer has the parameters from before the model was sharded, and changes nothing"
-                yield facts.finding(
-                    *(RULE, made.site, message), related=((call.site, "sharded here"),), context=made.context
-                )
-
-
-def _before_ranks(facts: ModuleFacts, made: CallEvent) -> bool:
-    """Whether an optimizer is made in the process that goes on to start the ranks, or trains itself instead: the model
-    that a rank shards is another one."""
-    return any(single_process.starts_ranks_later(facts, site) for site in (*made.context.chain, made.site))
-
-
-def _optimizes(name: str) -> bool:
-    return name.startswith("torch.optim.") and name.count(".") == 2 and name.rpartition(".")[2][:1].isupper()
-
-
-def _keeps_parameters(call: CallEvent) -> bool:
-    original = call.keyword("use_orig_params")
-    return call.opaque or (original is not None and original.constant is not False)
-
-
-def _steps(facts: ModuleFacts, optimizer: CallEvent, index: int) -> bool:
-    """Whether the optimizer is used after the call of that index."""
-    used = (c.receiver.object for c in facts.methods("step") if c.index > index and c.receiver is not None)
-    return any(isinstance(made, Made) and made.site == optimizer.site for made in used)
 
 
 def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
