@@ -58,7 +58,7 @@ class Parts:
     def of(cls, facts: ModuleFacts) -> Parts:
         owners: dict[int, tuple[int, str] | None] = {}
         for (owner, name), value in facts.analysis.heap.items():
-            key = symbol_key(value) if value.object is not None else None
+            key = symbol_key(value)
             if key is not None and key != owner:
                 owners[key] = (owner, name) if owners.get(key, (owner, name)) == (owner, name) else None
         return cls(owners)
