@@ -61,6 +61,7 @@ RULES = (
     "worker_seed_missing",
     "rank_seed_before_unsynced_init",
     "unseeded_ranks",
+    "state_set_in_prepare_data",
     "ranks_never_meet",
     "missing_set_device",
     "set_device_after_init_or_collective",
