@@ -91,6 +91,7 @@ RULES = (
     "load_not_synced",
     "bare_state_into_wrapper",
     "optimizer_before_sharding",
+    "gathered_parameters_write_lost",
     "unreduced_metric_decision",
     "statistics_of_own_batch",
     "reduceop_avg_portability",
