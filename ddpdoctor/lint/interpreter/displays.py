@@ -116,7 +116,8 @@ def _element(owner: Value, index: Value) -> Value | None:
     if isinstance(obj, Items) and isinstance(key, int) and -len(obj.items) <= key < len(obj.items):
         return obj.items[key]
     if isinstance(obj, GroupOf):
-        return of_object(GroupOf(None), owner.atoms, index.atoms)
+        # a dimension of a mesh; several of them may be all
+        return of_object(GroupOf(None, obj.several and isinstance(key, str)), owner.atoms, index.atoms)
     if isinstance(obj, Table) and isinstance(key, str):
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
