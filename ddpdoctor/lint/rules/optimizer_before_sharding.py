@@ -58,16 +58,17 @@ RULE = LintRule(
     "DD178",
     "optimizer-before-sharding",
     Severity.ERROR,
-    words=frozenset({"fully_shard", "FullyShardedDataParallel"}),
     advice="make the optimizer after the model is sharded",
 )
 
+#: without the function of torch before 2.4 that kept the parameters
+_REPLACING = fsdp.SHARDING - {"torch.distributed._composable.fully_shard"}
 _MESSAGE = "this optimizer has the parameters from before the model was sharded, and changes nothing"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`optimizer = AdamW(model.parameters())`, and then `fully_shard(model)`."""
-    shards = [call for call in facts.named(aliases.FSDP, *fsdp.SHARDING) if not _keeps_parameters(call)]
+    shards = [call for call in facts.named(aliases.FSDP, *_REPLACING) if not _keeps_parameters(call)]
     if not shards or any(map(_gives_parameters, (facts.module, *facts.analysis.reached.values()))):
         return
     parts = Parts.of(facts)
