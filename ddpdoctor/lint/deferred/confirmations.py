@@ -123,6 +123,17 @@ def _copied(repository: Repository, finding: Finding) -> Confirmation | None:
     return None
 
 
+#: something calls the hook of Lightning itself, other than its own base's
+_PREPARES = re.compile(rb"(?<!super\(\))\.prepare_data\(")
+
+
+def _prepared(repository: Repository, _finding: Finding) -> Confirmation | None:
+    """Whether a file of the project calls `prepare_data` itself, perhaps on each rank."""
+    if not any(map(_PREPARES.search, repository.all_texts or ())):
+        return None
+    return Confirmation("the project calls prepare_data itself, perhaps on each rank", Severity.HINT)
+
+
 def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     """What makes a load harmless: nothing saves a file, calls the function, or starts several ranks on a machine; or
     what is loaded is an option that nobody passes."""
@@ -155,6 +166,7 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD127": older_torch,
     "DD131": _seeds,
     "DD134": before_numpy_was_seeded,
+    "DD137": _prepared,
     "DD143": on_several_nodes,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from ddpdoctor.lint.interpreter import container_mutation, losses, tensor_mutation
-from ddpdoctor.lint.interpreter.events import Setting
+from ddpdoctor.lint.interpreter.events import Setting, Switched
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
@@ -58,10 +58,19 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
         owner = machine.evaluate(frame, target.value)
         kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
         _store_attribute(machine, frame, owner, target.attr, kept)
-        if target.attr in frameworks.STOPPING and not machine.silent:
-            machine.stops.append(Setting(target.attr, value, machine.site(frame, target), machine.context(frame)))
+        if not machine.silent:
+            _note(machine, frame, target, owner, value)
     elif isinstance(target, ast.Subscript):
         _store_element(machine, frame, target, value)
+
+
+def _note(machine: Machine, frame: Frame, target: ast.Attribute, owner: Value, value: Value) -> None:
+    """Record an attribute that means something to torch or a framework."""
+    if target.attr in frameworks.STOPPING:
+        machine.stops.append(Setting(target.attr, value, machine.site(frame, target), machine.context(frame)))
+    elif target.attr == "requires_grad":
+        site, context = machine.site(frame, target), machine.context(frame)
+        machine.switched.append(Switched(owner, value, site, context, len(machine.calls)))
 
 
 def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:

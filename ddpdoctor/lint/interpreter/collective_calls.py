@@ -11,11 +11,13 @@ from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op, Transfer
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
+from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
 from ddpdoctor.model import c10d
 from ddpdoctor.model.kinds import Kind
+from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 
 #: all ranks of the simulated job
@@ -104,12 +106,33 @@ def _is_alone(call: FunctionCall, spec: Collective) -> bool:
 
 def _new_group(call: FunctionCall) -> Value:
     if call.path.endswith(".init_device_mesh"):
-        return of_object(GroupOf(_meshed(call)), call.site)
+        return of_object(GroupOf(_meshed(call), _has_rows(call)), call.site)
     ranks = call.argument(0, "ranks")
     if ranks is None or (ranks.known and ranks.constant is None):
         everyone = EVERYONE if call.path.endswith(".new_group") else None
         return of_object(GroupOf(everyone), call.site)
-    return of_object(GroupOf(_listed_ranks(ranks)), call.site)
+    members = _listed_ranks(ranks)
+    return of_object(GroupOf(members, members is None and _is_one_of_several(call)), call.site)
+
+
+def _has_rows(call: FunctionCall) -> bool:
+    """Whether a mesh has several dimensions, so that the groups along one of them are several."""
+    shape = call.argument(1, "mesh_shape")
+    sizes = containers.parts_of(shape) if shape is not None else None
+    return sizes is not None and sum(size.constant != 1 for size in sizes) > 1
+
+
+def _is_one_of_several(call: FunctionCall) -> bool:
+    """Whether a loop makes a group in each turn, of ranks that depend on the turn."""
+    loop = call.frame.loops[-1].node if call.frame.loops else None
+    named = next((keyword.value for keyword in call.node.keywords if keyword.arg == "ranks"), None)
+    ranks = call.node.args[0] if call.node.args else named
+    if ranks is None or not isinstance(loop, (ast.For, ast.ListComp, ast.GeneratorExp, ast.DictComp)):
+        return False
+    nodes = walk(loop)
+    own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    in_each = any(isinstance(n, ast.List) and any(isinstance(e, ast.Constant) for e in n.elts) for n in nodes)
+    return not in_each and any(isinstance(n, ast.Name) and n.id in own for n in walk(ranks))
 
 
 def _meshed(call: FunctionCall) -> tuple[int, ...] | None:

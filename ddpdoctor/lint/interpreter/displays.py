@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
-from ddpdoctor.lint.values.iteration import iterated_of
+from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
@@ -116,7 +116,8 @@ def _element(owner: Value, index: Value) -> Value | None:
     if isinstance(obj, Items) and isinstance(key, int) and -len(obj.items) <= key < len(obj.items):
         return obj.items[key]
     if isinstance(obj, GroupOf):
-        return of_object(GroupOf(None), owner.atoms, index.atoms)
+        # a dimension of a mesh; several of them may be all
+        return of_object(GroupOf(None, obj.several and isinstance(key, str)), owner.atoms, index.atoms)
     if isinstance(obj, Table) and isinstance(key, str):
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
@@ -190,7 +191,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         element = element or containers.any_instance(iterated)
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, loop)
-        assign(machine, frame, generator.target, element or unknown("element", id(generator)))
+        assign(machine, frame, generator.target, element or unknown_element(iterated, id(generator)))
         conditions += [machine.evaluate(frame, condition) for condition in generator.ifs]
     chosen = any(map(data_partition.by_rank, conditions))
     picked = union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)

@@ -44,6 +44,18 @@ class Setting(NamedTuple):
     context: Context
 
 
+@record(frozen=True, slots=True, eq=False)
+class Switched:
+    """`parameter.requires_grad = value`"""
+
+    owner: Value
+    value: Value
+    site: SourceSite
+    context: Context
+    #: of the call that comes next
+    index: int
+
+
 @record(frozen=True, slots=True)
 class EnclosingLoop:
     """A loop that an event happens in; `node` is the statement (or comprehension) itself."""

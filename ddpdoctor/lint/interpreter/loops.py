@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trac
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, Made
-from ddpdoctor.lint.values.iteration import count_of, iterated_of, zipped_with
+from ddpdoctor.lint.values.iteration import count_of, iterated_of, unknown_element, zipped_with
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
 from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
@@ -119,7 +119,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
             more = replace(loop, over=iterated_of(other)[0])
             begun.append(Iteration(more, context, index))
         machine.iterations += begun
-    value = element if element is not None else unknown("element", id(node))
+    value = element if element is not None else unknown_element(iterated, id(node))
     if element is None:
         machine.elements.add(value.atoms[0].key)
     known = _known_objects(node, iterated) if element is None else ()

@@ -12,7 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from ddpdoctor.lint.interpreter.events import Access, BranchEvent, CallEvent, Context, Iteration, Setting, Wrap
+from ddpdoctor.lint.interpreter.events import (
+    Access,
+    BranchEvent,
+    CallEvent,
+    Context,
+    Iteration,
+    Setting,
+    Switched,
+    Wrap,
+)
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
@@ -74,6 +83,8 @@ class Machine(ABC):
     settings: list[Setting] = field(default_factory=list)
     #: flags by which a framework ends its loops
     stops: list[Setting] = field(default_factory=list)
+    #: gradients of single parameters that are switched on or off
+    switched: list[Switched] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     #: reads of attributes of networks that a framework has prepared: in a wrapper, if there are several ranks

@@ -6,7 +6,7 @@ from ddpdoctor.lint.interpreter.collective_calls import EVERYONE
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.values.abstract_objects import GroupOf
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD_NUMBER, Taint, Value, unknown
+from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD_NUMBER, Taint, Value, of_object, unknown
 
 #: methods that are known here
 METHODS = frozenset({"get_group", "get_local_rank", "get_rank", "size"})
@@ -21,9 +21,14 @@ def method(call: MethodCall) -> Value | None:
         return RANK_NUMBERS
     whole = mesh.members == EVERYONE
     if call.name == "get_group":
-        return call.receiver if whole else None
+        return call.receiver if whole else _group_of(call) if mesh.several else None
     if call.name == "size":
         return WORLD_NUMBER if whole else None
     if whole:
         return RANK_NUMBERS
     return unknown("mesh rank", call.receiver.atoms, call.given, taint=Taint.RANK, tags=Tag.IN_GROUP)
+
+
+def _group_of(call: MethodCall) -> Value:
+    """The group of this rank along a dimension of a mesh."""
+    return of_object(GroupOf(None, several=True), "group of", call.receiver.atoms, *(v.atoms for v in call.given))

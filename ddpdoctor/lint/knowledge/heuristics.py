@@ -193,6 +193,16 @@ PART_OF_JOB = _pattern(
     "DD119: the first rank of the job, in a group of which there are several",
     r"(data|tensor|model|pipe(line)?|sequence|context|expert)_(model_)?parallel|(?<![a-z])[dtpcse]p_(process_)?group",
 )
+SEVERAL_PARAMETERS = _pattern(
+    "a variable of this name holds several parameters, not one",
+    "DD179: what is only read, and what is written elsewhere",
+    r"(s|list|group)$",
+)
+USES_GATHERED = _pattern(
+    "a block that calls this uses what it has written before that is lost",
+    "DD179: what is written is saved, or is for another block",
+    r"(?<!load_)state_dict|save|export|generate|merge|forward|push|send|upload|swap|restore",
+)
 MAKES_GROUP = _words(
     "the other side of the condition makes a process group as well",
     "DD123: the other side has a way of its own to create it",

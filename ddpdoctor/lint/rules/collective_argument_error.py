@@ -2,10 +2,13 @@
 
 ## What it does
 Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast root that is not a member of the group,
-and a root that differs between ranks, such as each rank itself. A constant root in a group that is called after a way
-to split the job, such as `data_parallel_group`, is a warning: there are several such groups. Also finds a list for the
-tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`; a `gather_list` or
-`scatter_list` on other ranks than the root; and tensors on the CPU, and `monitored_barrier`, in a group of NCCL alone.
+and a root that differs between ranks, such as each rank itself. A constant root is a warning in a group of which there
+are several: that is called after a way to split the job, such as `data_parallel_group`, belongs to one dimension of a
+mesh, or is made in a loop of ranks that depend on the turn; and so is a root that is one in the group:
+`get_group_rank(...)`, or what the function compares with `get_rank(group)` of a group that it is given. Also finds a
+list for the tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`; a
+`gather_list` or `scatter_list` on other ranks than the root; and tensors on the CPU, and `monitored_barrier`, in a
+group of NCCL alone.
 
 ## Why it harms
 `dist.reduce(x, dist.ReduceOp.SUM)` raises nothing: the enum is taken as the destination rank. A root outside the group
@@ -39,7 +42,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices
+from ddpdoctor.lint.facts import devices, ranks_in_groups
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, vocabulary
@@ -51,7 +54,7 @@ from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
-from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -114,21 +117,34 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if members is not None and isinstance(root.constant, int) and root.constant not in members:
             message = f"rank {root.constant} is not a member of this group {list(members)}: torch raises ValueError"
             yield facts.finding(RULE, call.site, message, context=call.context)
-        elif members is None and group is not None and isinstance(root.constant, int) and _of_part(call, group_at):
-            message = (
-                f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others "
-                f"torch raises ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
-            )
-            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+        elif members is None and group is not None and not (group.known and group.constant is None):
+            yield _in_group(facts, call, root, group)
 
 
-def _of_part(call: CallEvent, position: int) -> bool:
-    """Whether the group is called after one of several ways to split the job."""
+def _in_group(facts: ModuleFacts, call: CallEvent, root: Value, group: Value) -> Finding | None:
+    """A root that is a rank in a group whose members are not known: it is that of the job in one of several at most."""
+    position, name, group_at = _ROOTED[call.path]
+    nodes = _given(call, position, name), _given(call, group_at, "group")
+    constant = type(root.constant) is int
+    several = ranks_in_groups.is_of_several(facts, call, group, nodes[1]) and ranks_in_groups.is_for_all(call)
+    related: tuple[tuple[SourceSite, str], ...] = ()
+    why = f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others torch"
+    if not constant or not (several or (nodes[1] is not None and heuristics.PART_OF_JOB.found_in(text_of(nodes[1])))):
+        place = ranks_in_groups.compared(facts, call, *nodes)
+        if place is None and not ranks_in_groups.is_of_group(root):
+            return None
+        related = ((place, "compared with the rank in the group here"),) if place is not None else ()
+        why = f"`{name}` is a rank of the job, and this is one in the group: unless that has all ranks in order, torch"
+    message = f"{why} raises ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
+    return facts.finding(RULE, call.site, message, related=related, severity=Severity.WARNING, context=call.context)
+
+
+def _given(call: CallEvent, position: int, name: str) -> ast.expr | None:
+    """An argument as it is written."""
     nodes = call.node.args
-    given = nodes[position] if position < len(nodes) else next(
-        (k.value for k in call.node.keywords if k.arg == "group"), None
-    )  # fmt: skip
-    return given is not None and heuristics.PART_OF_JOB.found_in(text_of(given))
+    if position < len(nodes):
+        return nodes[position]
+    return next((keyword.value for keyword in call.node.keywords if keyword.arg == name), None)
 
 
 def _chosen(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -2,14 +2,14 @@
 
 ## What it does
 Finds parameters that are frozen, and layers that are replaced, after the network was wrapped in
-DistributedDataParallel, in code that continues training; and optimizers that got the parameters of a model before it
-was sharded.
+DistributedDataParallel, in code that continues training; and parameters that were frozen when it was wrapped, and are
+unfrozen after, also by functions and methods of the project.
 
 ## Why it harms
 The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. The
 gradient of a frozen parameter never arrives: "Expected to have finished reduction in the prior iteration". A new layer
-is not in the list: its gradients silently stay on their own rank. `fully_shard` and `FullyShardedDataParallel` put new
-parameters in the place of the old ones: an optimizer that has the old ones changes nothing, and the model never learns.
+is not in the list: its gradients silently stay on their own rank. Neither is a parameter that has `requires_grad=False`
+then: once it is trained, each rank trains its own copy, and what rank 0 saves is one of them.
 
 ## Example
 ```python
@@ -32,10 +32,9 @@ No automatic fix.
 
 ## When it is wrong
 With `find_unused_parameters=True` freezing works and is not reported. A network of which all parameters are frozen is a
-teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the
-network again is not reported either. `FullyShardedDataParallel(..., use_orig_params=True)` keeps the parameters, and an
-optimizer made before it. `torch.compile` of a wrapped model is the right order and is not reported, nor is an optimizer
-of the process that starts the ranks, or trains alone instead.
+teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the network again
+is not reported either, nor, of what is unfrozen, code that averages gradients itself. `torch.compile` of a wrapped
+model is the right order and is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -46,14 +45,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exclusion, single_process
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter import fsdp, wrapping
+from ddpdoctor.lint.facts import averaged_gradients, exclusion, frozen_parts
+from ddpdoctor.lint.facts.frozen_parts import Switch
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.network_parts import Part, Parts, contains
+from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, collectives
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Method
-from ddpdoctor.lint.values.values import Value, symbol_key
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import walk
 
@@ -63,57 +64,18 @@ RULE = LintRule(
     "DD162",
     "late-conversion",
     Severity.WARNING,
-    advice="freeze and replace before the model is wrapped, and make the optimizer after",
+    advice="freeze and replace before the model is wrapped, and wrap it again once more of it is trained",
 )
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Freezing and new layers after wrapping; sharding after the optimizer was made."""
-    yield from _sharded_late(facts)
+    """Freezing, unfreezing and new layers after wrapping."""
     if not facts.analysis.wrapped:
         return
+    yield from _thawed(facts)
     if not _thaws(facts):
         yield from _frozen(facts)
     yield from _replaced(facts)
-
-
-def _sharded_late(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`optimizer = AdamW(model.parameters())`, and then `fully_shard(model)`."""
-    optimizers = [call for call in facts.concerning(_optimizes) if call.args]
-    for call in facts.named(aliases.FSDP, *fsdp.SHARDING):
-        model = call.argument(0, "module")
-        key = symbol_key(model) if model is not None else None
-        if key is None or _keeps_parameters(call):
-            continue
-        for made in (made for made in optimizers if made.index < call.index):
-            before = fsdp.parameters_of(made.args[0])
-            apart = exclusion.contradict((*made.context.guards, *call.context.guards)) or _before_ranks(facts, made)
-            if before is not None and symbol_key(before) == key and not apart and _steps(facts, made, call.index):
-                message = "this optimizer has the parameters from before the model was sharded, and changes nothing"
-                yield facts.finding(
-                    *(RULE, made.site, message), related=((call.site, "sharded here"),), context=made.context
-                )
-
-
-def _before_ranks(facts: ModuleFacts, made: CallEvent) -> bool:
-    """Whether an optimizer is made in the process that goes on to start the ranks, or trains itself instead: the model
-    that a rank shards is another one."""
-    return any(single_process.starts_ranks_later(facts, site) for site in (*made.context.chain, made.site))
-
-
-def _optimizes(name: str) -> bool:
-    return name.startswith("torch.optim.") and name.count(".") == 2 and name.rpartition(".")[2][:1].isupper()
-
-
-def _keeps_parameters(call: CallEvent) -> bool:
-    original = call.keyword("use_orig_params")
-    return call.opaque or (original is not None and original.constant is not False)
-
-
-def _steps(facts: ModuleFacts, optimizer: CallEvent, index: int) -> bool:
-    """Whether the optimizer is used after the call of that index."""
-    used = (c.receiver.object for c in facts.methods("step") if c.index > index and c.receiver is not None)
-    return any(isinstance(made, Made) and made.site == optimizer.site for made in used)
 
 
 def _frozen(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -223,6 +185,76 @@ def _thaws(facts: ModuleFacts) -> bool:
         ):  # fmt: skip
             return True
     return False
+
+
+def _thawed(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Parameters that had no gradients when DDP made its list, and get them later."""
+    wraps = facts.named(DDP_PATHS[0])
+    parts = Parts.of(facts)
+    switches = frozen_parts.switches(facts, parts) if wraps else []
+    if all(switch.on is not False for switch in switches) or averaged_gradients.calls(facts):
+        return
+    message = (
+        "DistributedDataParallel does not know these parameters, which were frozen when it wrapped the model: each "
+        "rank keeps its own gradients of them"
+    )
+    for switch in switches:
+        wrap = _last_wrap(parts, wraps, switch)
+        before = [other for other in switches if wrap and other.index <= wrap.index and _is_before(other, switch)]
+        if wrap is None or not frozen_parts.thaws(before, switch) or _excluded(before, wrap, switch):
+            continue
+        if _goes_on(facts, wrap, switch):
+            related = ((wrap.site, "wrapped here"), *((b.site, "frozen here") for b in before[-1:] if b.on is False))
+            yield facts.finding(RULE, switch.site, message, related=related, context=switch.context)
+
+
+def _last_wrap(parts: Parts, wraps: list[CallEvent], switch: Switch) -> CallEvent | None:
+    """The last wrapping of the network before a part of it is switched; None if it is wrapped again after."""
+    around = [wrap for wrap in wraps if (part := _wrapped_part(parts, wrap)) and contains(part, switch.part)]
+    if any(_is_after(wrap, switch) for wrap in around):
+        return None
+    return next((wrap for wrap in reversed(around) if _is_before(wrap, switch)), None)
+
+
+def _wrapped_part(parts: Parts, wrap: CallEvent) -> Part | None:
+    network = wrap.argument(0, "module")
+    return parts.part(network) if network is not None else None
+
+
+def _is_before(event: CallEvent | Switch, switch: Switch) -> bool:
+    """Whether it happens before the switch: in the same run, or where the object is made whose method this is."""
+    return event.index <= switch.index and (_in_one_run(event, switch) or _makes_object(event, switch))
+
+
+def _in_one_run(event: CallEvent | Switch, switch: Switch) -> bool:
+    return event.context.calls[:1] == switch.context.calls[:1]
+
+
+def _makes_object(event: CallEvent | Switch, switch: CallEvent | Switch) -> bool:
+    """Whether it happens in the constructor of a class whose method the other is in."""
+    owner, _, method = "".join(event.context.calls[:1]).rpartition(".")
+    return bool(owner) and method == "__init__" and switch.context.calls[0].startswith(f"{owner}.")
+
+
+def _is_after(event: CallEvent, switch: Switch) -> bool:
+    """Whether it happens after the switch, perhaps in the next iteration."""
+    again = {loop.site for loop in event.context.loops} & {loop.site for loop in switch.context.loops}
+    return event.index > switch.index or bool(again)
+
+
+def _goes_on(facts: ModuleFacts, wrap: CallEvent, switch: Switch) -> bool:
+    """Whether a backward pass follows: in the same run, or in another method of an object that has the network."""
+    for call in facts.methods("backward"):
+        after = _is_after(call, switch) if _in_one_run(call, switch) else _makes_object(wrap, call)
+        if after and not call.context.no_grad:
+            return True
+    return False
+
+
+def _excluded(before: list[Switch], wrap: CallEvent, switch: Switch) -> bool:
+    """Whether no run comes to all of them."""
+    off = next((other for other in reversed(before) if other.on is False), switch)
+    return exclusion.contradict((*off.context.guards, *wrap.context.guards, *switch.context.guards))
 
 
 def _replaced(facts: ModuleFacts) -> Iterator[Finding | None]:

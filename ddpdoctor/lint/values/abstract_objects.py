@@ -183,6 +183,8 @@ class GroupOf:
     """A process group: its members in the simulated job, None if they are not known."""
 
     members: tuple[int, ...] | None
+    #: the program makes several of its kind, of other ranks: one for each row of a mesh, or in each turn of a loop
+    several: bool = False
 
 
 AbstractObject = (

@@ -162,6 +162,24 @@ def _share_of(over: Value) -> Value | None:
     return unknown("batch", over.atoms, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
 
 
+#: methods that give the parameters of a network, alone or with their names
+_PARAMETERS = ("?.parameters", "?.named_parameters")
+#: the path of one of them, whichever it is
+PARAMETER = "?.parameter"
+
+
+def unknown_element(over: Value, *key: object) -> Value:
+    """An element of which no more is known than what it is taken from: the parameter of a network is still one."""
+    element = unknown("element", *key)
+    made = over.object
+    if not isinstance(made, Made) or made.path not in _PARAMETERS or not made.args:
+        return element
+    parameter = element.with_object(Made(PARAMETER, made.site, made.args[:1]))
+    if made.path == _PARAMETERS[0]:
+        return parameter
+    return element.with_object(Items((unknown("name of", *key), parameter)))
+
+
 def count_of(over: Value) -> tuple[Atom, ...]:
     """How often a loop runs, as far as that can differ by rank."""
     obj = over.object

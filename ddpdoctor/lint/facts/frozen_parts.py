@@ -1,0 +1,101 @@
+"""Parts of networks whose gradients are switched off and on again, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.network_parts import Part, Parts, contains
+from ddpdoctor.lint.interpreter.events import Context
+from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.iteration import PARAMETER
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.record import record
+from ddpdoctor.program.sites import SourceSite
+
+
+class Frozen(Enum):
+    """How much of a part has no gradients."""
+
+    NOTHING = 0
+    #: some parameters, by their names or numbers
+    SOME = 1
+    ALL = 2
+
+
+@record(frozen=True, slots=True, eq=False)
+class Switch:
+    """Gradients of a part that are switched."""
+
+    part: Part
+    #: None if it is not known which way
+    on: bool | None
+    #: all parameters of the part, and not those of them that a condition chooses
+    whole: bool
+    site: SourceSite
+    context: Context
+    index: int
+
+
+def switches(facts: ModuleFacts, parts: Parts) -> list[Switch]:
+    """All `p.requires_grad = ...` and `.requires_grad_(...)` of known parts, in the order of execution."""
+    found: list[Switch] = []
+    for call in facts.methods("requires_grad_"):
+        given = call.argument(0, "requires_grad")
+        on = True if given is None and not call.opaque else _truth(given)
+        found += _of(parts, call.receiver, (on, call.site, call.context, call.index))
+    for item in facts.analysis.switched:
+        found += _of(parts, item.owner, (_truth(item.value), item.site, item.context, item.index))
+    return sorted(found, key=lambda switch: switch.index)
+
+
+def _truth(value: Value | None) -> bool | None:
+    constant = value.constant if value is not None else None
+    return constant if isinstance(constant, bool) else None
+
+
+def _of(parts: Parts, owner: Value | None, event: tuple[bool | None, SourceSite, Context, int]) -> Iterator[Switch]:
+    """The switch of a network, or of the parameters of one that a loop goes through."""
+    on, site, context, index = event
+    obj = owner.object if owner is not None else None
+    whole = True
+    if isinstance(obj, Made) and obj.path == PARAMETER:
+        owner, whole = obj.args[0], not _chosen(context)
+    part = parts.part(owner) if owner is not None else None
+    if part is not None:
+        yield Switch(part, on, whole, site, context, index)
+
+
+def _chosen(context: Context) -> bool:
+    """Whether a condition inside the innermost loop decides which of its elements are meant."""
+    if not context.loops:
+        return True
+    loop = context.loops[-1].site
+    return any(
+        guard.site.file == loop.file and loop.line <= guard.site.line <= loop.end_line for guard in context.guards
+    )
+
+
+def frozen(before: Iterable[Switch], part: Part) -> Frozen:
+    """How much of a part is frozen after these switches."""
+    state = Frozen.NOTHING
+    for switch in before:
+        if not contains(switch.part, part):
+            continue
+        if switch.whole or switch.on is None:
+            state = Frozen.ALL if switch.on is False else Frozen.NOTHING
+        elif switch.on is (state is Frozen.ALL):
+            state = Frozen.SOME
+    return state
+
+
+def thaws(before: list[Switch], switch: Switch) -> bool:
+    """Whether it certainly switches gradients on that these switches, before it, have left off."""
+    if switch.on is not True:
+        return False
+    own = frozen(before, switch.part)
+    inside = {other.part for other in before if contains(switch.part, other.part) and other.part != switch.part}
+    if switch.whole:
+        return own is not Frozen.NOTHING or any(frozen(before, part) is not Frozen.NOTHING for part in inside)
+    return own is Frozen.ALL and all(frozen(before, part) is Frozen.ALL for part in inside)

@@ -1,0 +1,112 @@
+"""Ranks inside a group where torch takes those of the job."""
+
+from __future__ import annotations
+
+import ast
+
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Made
+from ddpdoctor.lint.values.tags import ANY_RANK, Tag
+from ddpdoctor.lint.values.values import EVERY_RANK, Taint, Value
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import FunctionNode, Module
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
+
+_NEW_GROUP = "torch.distributed.new_group"
+_GET_RANK = "torch.distributed.get_rank"
+_IN_GROUP = "torch.distributed.get_group_rank"
+
+
+def is_of_several(facts: ModuleFacts, call: CallEvent, group: Value, node: ast.expr | None) -> bool:
+    """Whether the program makes several groups of this kind, as far as its own code shows."""
+    return _is_one(group) or (isinstance(node, ast.Name) and _is_kept(facts, call, node.id))
+
+
+def _is_one(group: Value) -> bool:
+    return isinstance(group.object, GroupOf) and group.object.several
+
+
+def _is_kept(facts: ModuleFacts, call: CallEvent, name: str) -> bool:
+    """Whether a variable has what is kept of the groups that a loop makes: `if rank in ranks: mine = group`."""
+    made = {id(c.node) for c in facts.named(_NEW_GROUP) if _is_one(c.result)}
+    module = blocks.module_of(facts, call.site) if made else None
+    function = innermost_function(module.tree, call.site.line) if module is not None else None
+    if function is None:
+        return False
+    given: dict[str, list[ast.expr]] = {}
+    for node in walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            given.setdefault(node.targets[0].id, []).append(node.value)
+    values = [value for value in given.get(name, ()) if not _is_none(value)]
+    values = [v for value in values for v in (given.get(value.id, []) if isinstance(value, ast.Name) else [value])]
+    return bool(values) and all(id(value) in made for value in values)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def is_for_all(call: CallEvent) -> bool:
+    """Whether no condition on the rank leads to the call: each group that there is comes to it."""
+    return call.context.mask == EVERY_RANK and not any(
+        guard.value.taint is Taint.RANK or guard.value.tags & (ANY_RANK | Tag.IN_GROUP) or "rank" in guard.text.lower()
+        for guard in call.context.guards
+    )
+
+
+def is_of_group(root: Value) -> bool:
+    """Whether it is certainly a rank in a group: what `get_group_rank` gives."""
+    return isinstance(root.object, Made) and root.object.path == _IN_GROUP
+
+
+def compared(facts: ModuleFacts, call: CallEvent, root: ast.expr | None, group: ast.expr | None) -> SourceSite | None:
+    """Where the function compares what it passes as the root with its rank in a group, `dist.get_rank(group) == src`,
+    that is a parameter which has to be given: hardly that of the job."""
+    module = blocks.module_of(facts, call.site)
+    function = innermost_function(module.tree, call.site.line) if module is not None else None
+    if module is None or function is None or root is None or not isinstance(group, ast.Name):
+        return None
+    if not _has_to_be_given(function, group):
+        return None
+    nodes = walk(function)
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if any(isinstance(n, ast.Name) and n.id in stored for n in (*walk(root), group)):
+        return None
+    place = next((node for node in nodes if _compares(module, nodes, node, (root, group))), None)
+    return site_of(module, place) if place is not None else None
+
+
+def _compares(module: Module, nodes: list[ast.AST], node: ast.AST, given: tuple[ast.expr, ast.Name]) -> bool:
+    """Whether it compares this rank's number in the group, asked for here or in a variable, with the root."""
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return False
+    root, group = given
+    ranks = {n.targets[0].id for n in nodes if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+             and _asks_in(module, n.value, group.id)}  # fmt: skip
+    sides = (node.left, node.comparators[0])
+    return any(
+        text_of(other) == text_of(root)
+        and (_asks_in(module, one, group.id) or (isinstance(one, ast.Name) and one.id in ranks))
+        for one, other in (sides, sides[::-1])
+    )
+
+
+def _has_to_be_given(function: FunctionNode, group: ast.Name) -> bool:
+    """Whether the group is a parameter of the function without a default."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    needed = positional[: len(positional) - len(arguments.defaults)]
+    needed += [a for a, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+    return any(argument.arg == group.id for argument in needed)
+
+
+def _asks_in(module: Module, node: ast.expr, group: str) -> bool:
+    """Whether it asks for the rank in this group."""
+    if not isinstance(node, ast.Call) or module.imported(node.func) != _GET_RANK:
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return len(given) == 1 and text_of(given[0]) == group
