@@ -22,6 +22,8 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"ignite": (b"from ignite", b"import ignite"),
     **{word: (word,) for word in (
         b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
+        # of a trainer of transformers, which says nothing of the processes that it runs in
+        b"get_train_dataloader",
     )},
 }  # fmt: skip
 #: a script that starts a run and has a trainer train: several processes of it may be started, although it says nothing

@@ -23,6 +23,7 @@ from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
 from ddpdoctor.lint.deferred.started_ranks import (
     nowhere_as_several,
+    of_a_trainer,
     one_process,
     started_alone,
     starts_otherwise,
@@ -146,6 +147,7 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
+    "DD103": of_a_trainer,
     "DD116": ends_without_waiting,
     "DD118": _copied,
     "DD120": by_tcp,

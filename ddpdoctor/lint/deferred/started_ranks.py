@@ -182,6 +182,18 @@ def _starts_its_ranks(repository: Repository, path: str) -> bool:
     return place_of(launches.as_one, path) is not None and repository.may_start_ranks(path, program=True)
 
 
+def of_a_trainer(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Of what a trainer gets, which starts no ranks itself: where several of what uses the file are started, or that
+    nothing in the repository starts any."""
+    path, launches = path_of(finding), repository.launches
+    users = sorted(repository.users_of(path) or {path})
+    at = next(filter(None, (place_of(launches.as_several, user) for user in users)), None)
+    if at is not None:
+        return Confirmation("several ranks of it are started here", at=at)
+    alone = _never_as_several(repository, path, untold=True)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
+
+
 def one_process(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether a script or text starts it without a launcher."""
     at = repository.launches.alone.get(path_of(finding))
