@@ -4,7 +4,7 @@
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
 `ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; and, with Lightning,
 `ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the validation logs
-without `sync_dist=True`.
+without `sync_dist=True`, in its hooks or in a method that these call, under a name that may be put together.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
@@ -90,13 +90,16 @@ def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     for watch in found:
         logged = watched_metrics.logged_alone(facts, watch.metric)
-        if logged is not None:
+        # of a schedule in another file, this one chooses the devices
+        here = watch.site if watch.site.file == facts.module.path else watched_metrics.trainer(facts)
+        if logged is not None and here is not None:
             message = Conditional(
                 "on several devices, ",
                 f"{watch.by} follows `{watch.metric}`, which each rank logs for its own share of the validation data: "
                 "log it with sync_dist=True",
             )
-            yield facts.finding(RULE, watch.site, message, related=((logged, "logged here"),))
+            followed = ((watch.site, "followed here"),) if here != watch.site else ()
+            yield facts.finding(RULE, here, message, related=(*followed, (logged, "logged here")))
 
 
 def _scheduler(call: CallEvent) -> str:
