@@ -16,7 +16,7 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"hard": (b"FullyShardedDataParallel", b"fully_shard"),
     b"RANK": (b'RANK"', b"RANK'"),
     b"rank": (b"rank_zero", b"get_rank", b"local_rank", b"local-rank"),
-    b"process": (b"process_group", b"main_process"),
+    b"process": (b"process_group", b"main_process", b"process_zero"),
     b"ccelerate": (b"from accelerate", b"import accelerate"),
     b"lightning": (b"pytorch_lightning", b"import lightning", b"from lightning"),
     b"ignite": (b"from ignite", b"import ignite"),

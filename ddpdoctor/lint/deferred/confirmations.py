@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ddpdoctor.lint.deferred import moved_tensors, rank_starters
-from ddpdoctor.lint.deferred.asked_sharding import unsharded
+from ddpdoctor.lint.deferred.asked_sharding import sharded, unsharded
 from ddpdoctor.lint.deferred.asked_versions import (
     before_numpy_was_seeded,
     by_tcp,
@@ -160,6 +160,7 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD143": on_several_nodes,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,
+    "DD164": sharded,
     "DD165": switched_off,
     "DD171": attended,
     "DD173": _loaded,

@@ -793,6 +793,85 @@ def test_what_gathers_nothing_below_the_third_stage(
     assert finding.severity.value == severity
 
 
+PREVIEWS = """\
+from transformers import TrainerCallback
+
+
+class Previews(TrainerCallback):
+    def on_evaluate(self, args, state, control, model=None, **kwargs):
+        if state.is_world_process_zero:
+            print(model.generate(self.question))
+"""
+
+TUNES = """\
+from transformers import Trainer
+
+from previews import Previews
+
+Trainer(model=make(), args=read(), callbacks=[Previews()]).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py --fsdp full_shard"}, "warning"),
+        (
+            {
+                "run.sh": "torchrun --nproc_per_node 8 tune.py --deepspeed conf/ds.json",
+                "conf/ds.json": '{"zero_optimization": {"stage": 3}}',
+            },
+            "warning",
+        ),
+        (
+            {
+                "run.sh": "torchrun --nproc_per_node 8 tune.py --deepspeed conf/ds.json",
+                "conf/ds.json": '{"zero_optimization": {"stage": 2}}',
+                "conf/other.json": '{"zero_optimization": {"stage": 3}}',
+            },
+            "hint",
+        ),
+        # nothing starts several ranks
+        ({"run.sh": "python tune.py", "ds.json": '{"zero_optimization": {"stage": 3}}'}, "hint"),
+    ],
+)
+def test_a_model_that_is_sharded_where_it_is_started(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"tune.py": TUNES, "previews.py": PREVIEWS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD164"}))).findings
+    assert finding.severity.value == severity
+
+
+GETS = """\
+from torch.utils.data import DataLoader
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def get_train_dataloader(self):
+        return DataLoader(self.train_dataset, batch_size=8, shuffle=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py"}, "warning"),
+        ({"run.sh": "python tune.py"}, "hint"),
+    ],
+)
+def test_a_loader_of_a_trainer_that_is_started_as_one_process(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"tune.py": "from own import Own\n\nOwn(model=make(), args=read()).train()\n", "own.py": GETS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD103"}))).findings
+    assert finding.severity.value == severity
+
+
 ENDS = """\
 import torch.distributed as dist
 
