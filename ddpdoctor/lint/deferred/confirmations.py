@@ -144,6 +144,12 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     return never_given(repository, finding)
 
 
+def _several_devices(repository: Repository, _finding: Finding) -> Confirmation | None:
+    """Whether settings that a program hands on to Lightning are for several devices."""
+    several = repository.configurations.use_several_devices
+    return Confirmation("a file of settings has it use several devices") if several else None
+
+
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
@@ -166,5 +172,6 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD173": _loaded,
     "DD174": on_several_nodes,
     "DD175": unsharded,
+    "DD181": _several_devices,
     UNREADABLE: unparsed,
 }

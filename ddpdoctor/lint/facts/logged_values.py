@@ -1,4 +1,4 @@
-"""What the validation of a LightningModule logs, in its hooks and in the methods that these call: under which names."""
+"""What a LightningModule logs, in its hooks and in the methods that these call: under which names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class Log(NamedTuple):
     call: ast.Call
 
     def may_be(self, metric: str) -> bool:
-        """Whether it logs this metric: under its name, or one that is put together and whose known parts fit."""
+        """Whether it logs this metric: under its name, or one that is put together and whose known parts fit; any does
+        if the metric is not known."""
+        if not metric:
+            return True
         pattern = _pattern(self.call.args[0], self.steps)
         known = pattern.replace(_ANYTHING, "")
         return bool(known) and re.fullmatch(pattern, metric) is not None
@@ -41,9 +44,10 @@ _DEEPEST = 3
 _ANYTHING = "[^/]+"
 
 
-def in_validation(machine: Machine, info: ClassInfo) -> Iterator[Log]:
-    """The logs of the hooks that validate, of the class and its bases in the project."""
-    for name in frameworks.VALIDATING:
+def of_hooks(machine: Machine, info: ClassInfo, *, training: bool) -> Iterator[Log]:
+    """The logs of the hooks that validate, of the class and its bases in the project; `training`: of those that train
+    as well."""
+    for name in (*frameworks.VALIDATING, *(frameworks.TRAINING if training else ())):
         hook = find_method(machine, info, name)
         if hook is not None:
             yield from _logs(machine, info, (Step(hook, {}),))

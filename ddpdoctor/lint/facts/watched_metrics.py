@@ -21,7 +21,7 @@ from ddpdoctor.program.text import text_of
 
 
 class Watch(NamedTuple):
-    """A metric that something of the file follows, by name."""
+    """A metric that something of the file follows, by name; "" if that comes from the settings."""
 
     metric: str
     by: str
@@ -55,8 +55,9 @@ def _of_schedule(info: FunctionInfo) -> Iterator[Watch]:
     for node in walk(info.node):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == "monitor" and isinstance(value, ast.Constant):
-                    yield Watch(str(value.value), "the learning rate", site_of(info.module, value))
+                if isinstance(key, ast.Constant) and key.value == "monitor":
+                    metric = str(value.value) if isinstance(value, ast.Constant) else ""
+                    yield Watch(metric, "the learning rate", site_of(info.module, value))
 
 
 def trainer(facts: ModuleFacts) -> SourceSite | None:
@@ -71,7 +72,7 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     found: list[SourceSite] = []
     for module in (facts.module, *facts.analysis.reached.values()):
         for info in module.classes:
-            logs = logged_values.in_validation(facts.analysis, info)
+            logs = logged_values.of_hooks(facts.analysis, info, training=not metric)
             calls = [(log.steps, log.call) for log in logs if log.may_be(metric)]
             if not calls or frameworks.MODULE not in map(frameworks.kind, external_bases(facts.analysis, info)):
                 continue
@@ -81,12 +82,15 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     return found[0] if found else None
 
 
-def is_split(facts: ModuleFacts) -> bool:
-    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone."""
+def is_split(facts: ModuleFacts) -> bool | None:
+    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone; None if settings
+    that it hands on may do so."""
     texts = facts.texts
     if any(word in text for text in texts for word in frameworks.LEAVING_SAMPLERS):
         return False
-    given = (k for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING)
+    given = [k for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING]
+    if not given and any(call.opaque for call in facts.named(frameworks.LIGHTNING)):
+        return None
     return any(not _is_single(keyword.value) for keyword in given)
 
 

@@ -240,6 +240,8 @@ VALIDATING = (
     "validation_epoch_end",
     "on_validation_epoch_end",
 )
+#: those in which its training does
+TRAINING = ("training_step", "training_step_end", "training_epoch_end", "on_train_batch_end", "on_train_epoch_end")
 #: options of a Trainer that spread the work over devices
 SPREADING = frozenset({"strategy", "devices", "gpus", "num_nodes", "distributed_backend"})
 #: options by which a Trainer leaves the samplers as they are: every rank may validate all the data

@@ -872,6 +872,56 @@ def test_a_loader_of_a_trainer_that_is_started_as_one_process(
     assert finding.severity.value == severity
 
 
+FITS = """\
+import json
+
+import pytorch_lightning as pl
+
+from net import Net
+
+with open("config.json") as file:
+    settings = json.load(file)
+pl.Trainer(**settings["trainer"]).fit(Net(settings))
+"""
+
+FOLLOWS = """\
+import pytorch_lightning as pl
+import torch
+
+
+class Net(pl.LightningModule):
+    def step(self, stage, batch):
+        loss = torch.nn.functional.mse_loss(self(batch[0]), batch[1])
+        self.log(f"{stage}_loss", loss)
+        return loss
+
+    def training_step(self, batch, index):
+        return self.step("train", batch)
+
+    def validation_step(self, batch, index):
+        self.step("val", batch)
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": self.settings["monitor"]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "severity"),
+    [
+        ('{"trainer": {"devices": 4, "strategy": "ddp"}}', "warning"),
+        ('{"trainer": {"devices": 1}}', "hint"),
+        ('{"trainer": {"max_epochs": 10}}', "hint"),
+    ],
+)
+def test_settings_for_several_devices(settings: str, severity: str, repository: Repository) -> None:
+    repository({"fit.py": FITS, "net.py": FOLLOWS, "config.json": settings})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD181"}))).findings
+    assert finding.severity.value == severity
+
+
 ENDS = """\
 import torch.distributed as dist
 
