@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from ddpdoctor.lint.deferred import rank_starters
@@ -114,10 +115,13 @@ _LIGHTNING, _TRAINER = b"lightning", re.compile(rb"\bTrainer\(")
 
 def _spawns(text: bytes) -> bool:
     """Whether a file starts ranks itself, or has Lightning start them."""
+    return _has_lightning_start(text) or _SPAWNS.search(text) is not None
+
+
+def _has_lightning_start(text: bytes) -> bool:
     # one pattern for both names would look for the second one from each place of the first
     named = text.find(_LIGHTNING)
-    by_lightning = named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
-    return by_lightning or _SPAWNS.search(text) is not None
+    return named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
@@ -166,10 +170,18 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     if place_of(launches.as_several, path) is not None or _starts_its_ranks(repository, path):
         return None
+    if any(map(functools.partial(_has_lightning_start_others, repository), repository.users_of(path) or ())):
+        return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"
     )  # fmt: skip
     return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
+def _has_lightning_start_others(repository: Repository, program: str) -> bool:
+    """Whether a command starts a program as one process that has Lightning start the others."""
+    as_one = place_of(repository.launches.as_one, program) is not None
+    return as_one and _has_lightning_start(read_file(program) or b"")
 
 
 def _starts_its_ranks(repository: Repository, path: str) -> bool:

@@ -872,6 +872,35 @@ def test_a_loader_of_a_trainer_that_is_started_as_one_process(
     assert finding.severity.value == severity
 
 
+SKIPS = """\
+import pytorch_lightning as pl
+import torch
+
+
+class Net(pl.LightningModule):
+    def training_step(self, batch, index):
+        loss = self(batch).mean()
+        if not torch.isfinite(loss):
+            return None
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("started", "severity"),
+    [
+        ("import pytorch_lightning as pl\nfrom net import Net\npl.Trainer(devices=4).fit(Net())\n", "warning"),
+        ("from net import Net\nprint(Net())\n", "hint"),
+    ],
+)
+def test_what_a_program_uses_that_has_lightning_start_its_ranks(
+    started: str, severity: str, repository: Repository
+) -> None:
+    repository({"fit.py": started, "net.py": SKIPS, "run.sh": "python fit.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD112"}))).findings
+    assert finding.severity.value == severity
+
+
 FITS = """\
 import json
 
