@@ -16,12 +16,14 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"hard": (b"FullyShardedDataParallel", b"fully_shard"),
     b"RANK": (b'RANK"', b"RANK'"),
     b"rank": (b"rank_zero", b"get_rank", b"local_rank", b"local-rank"),
-    b"process": (b"process_group", b"main_process"),
+    b"process": (b"process_group", b"main_process", b"process_zero"),
     b"ccelerate": (b"from accelerate", b"import accelerate"),
     b"lightning": (b"pytorch_lightning", b"import lightning", b"from lightning"),
     b"ignite": (b"from ignite", b"import ignite"),
     **{word: (word,) for word in (
         b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
+        # of a trainer of transformers, which says nothing of the processes that it runs in
+        b"get_train_dataloader",
     )},
 }  # fmt: skip
 #: a script that starts a run and has a trainer train: several processes of it may be started, although it says nothing

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ddpdoctor.lint.deferred.asked_versions import OLD_LIGHTNING
 from ddpdoctor.lint.deferred.configurations import BELOW_THIRD
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
+from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
@@ -21,6 +24,26 @@ def unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
         return _unsharded_by_accelerate(repository, path, text)
     stages = repository.configurations.zero_stages(path, text, repository.launches.commands(path))
     return _below_third(stages, text)
+
+
+def sharded(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether what uses the file is started so that DeepSpeed or FSDP shards the model that a trainer trains."""
+    users = sorted(repository.users_of(path_of(finding)) or {path_of(finding)})
+    commands = {user: repository.launches.commands(user) for user in users}
+    at = next(filter(None, (place_of(repository.launches.as_several, user) for user in users)), None)
+    if any(_FSDP.search(command) for given in commands.values() for command in given):
+        return Confirmation("it is started here with FSDP", at=at)
+    stages: set[bytes] = set()
+    for user in users:
+        text = read_file(user) or b""
+        if any(b"deepspeed" in said.lower() for said in (text, *commands[user])):
+            stages |= repository.configurations.zero_stages(user, text, commands[user])
+    said = "it is started here, and the configuration of DeepSpeed is of stage 3"
+    return Confirmation(said, at=at) if at is not None and stages == {b"3"} else None
+
+
+#: the option by which the trainer of transformers shards the model
+_FSDP = re.compile(rb"--fsdp[= ]+[\"']?(full_shard|hybrid_shard)")
 
 
 def _unsharded_by_accelerate(repository: Repository, path: str, text: bytes) -> Confirmation | None:

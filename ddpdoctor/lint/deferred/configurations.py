@@ -49,6 +49,12 @@ _MANIFEST = re.compile(
     rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
 )
 
+#: a setting of Lightning's Trainer for several devices
+_DEVICES = re.compile(
+    rb"(?<![\w.])[\"']?(?:(?:devices|gpus|num_nodes)[\"']?\s*:\s*(?:[2-9]|[1-9]\d+)\b"
+    rb"|strategy[\"']?\s*:\s*[\"']?(?:ddp|fsdp|deepspeed))"
+)
+
 #: the values of what is off, as they are written
 _OFF: Mapping[bytes, bool | int | str | None] = {
     **dict.fromkeys((b"None", b"null", b"~")),
@@ -145,6 +151,11 @@ class Configurations:
         # what a file that asks for another kind of job says of FSDP stays without effect
         asking = (text for text in self.files.values() if not _OF_ANOTHER_KIND.search(text))
         return programs is None or _in_any(_PLUGIN, programs.values()) or _in_any(_FSDP, asking)
+
+    @cached_property
+    def use_several_devices(self) -> bool:
+        """Whether a file of settings has Lightning use several devices."""
+        return _in_any(_DEVICES, self.files.values())
 
     @cached_property
     def describe_a_job(self) -> bool:

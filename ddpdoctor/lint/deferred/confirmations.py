@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ddpdoctor.lint.deferred import moved_tensors, rank_starters
-from ddpdoctor.lint.deferred.asked_sharding import unsharded
+from ddpdoctor.lint.deferred.asked_sharding import sharded, unsharded
 from ddpdoctor.lint.deferred.asked_versions import (
     before_numpy_was_seeded,
     by_tcp,
@@ -23,6 +23,7 @@ from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
 from ddpdoctor.lint.deferred.started_ranks import (
     nowhere_as_several,
+    of_a_trainer,
     one_process,
     started_alone,
     starts_otherwise,
@@ -154,9 +155,16 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     return never_given(repository, finding)
 
 
+def _several_devices(repository: Repository, _finding: Finding) -> Confirmation | None:
+    """Whether settings that a program hands on to Lightning are for several devices."""
+    several = repository.configurations.use_several_devices
+    return Confirmation("a file of settings has it use several devices") if several else None
+
+
 #: what the other files have to show, by code; None if they do not
 _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD101": _epochs,
+    "DD103": of_a_trainer,
     "DD116": ends_without_waiting,
     "DD118": _copied,
     "DD120": by_tcp,
@@ -170,10 +178,12 @@ _CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
     "DD143": on_several_nodes,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,
+    "DD164": sharded,
     "DD165": switched_off,
     "DD171": attended,
     "DD173": _loaded,
     "DD174": on_several_nodes,
     "DD175": unsharded,
+    "DD181": _several_devices,
     UNREADABLE: unparsed,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from ddpdoctor.lint.deferred import rank_starters
@@ -114,10 +115,13 @@ _LIGHTNING, _TRAINER = b"lightning", re.compile(rb"\bTrainer\(")
 
 def _spawns(text: bytes) -> bool:
     """Whether a file starts ranks itself, or has Lightning start them."""
+    return _has_lightning_start(text) or _SPAWNS.search(text) is not None
+
+
+def _has_lightning_start(text: bytes) -> bool:
     # one pattern for both names would look for the second one from each place of the first
     named = text.find(_LIGHTNING)
-    by_lightning = named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
-    return by_lightning or _SPAWNS.search(text) is not None
+    return named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:
@@ -168,6 +172,8 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
     users = {path} if finding.severity is Severity.WARNING else repository.users_of(path)
     if users is None or any(_is_shown(repository, user) for user in users):
         return None
+    if any(map(functools.partial(_has_lightning_start_others, repository), repository.users_of(path) or ())):
+        return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"
     )  # fmt: skip
@@ -179,6 +185,12 @@ def _is_shown(repository: Repository, path: str) -> bool:
     return place_of(repository.launches.as_several, path) is not None or _starts_its_ranks(repository, path)
 
 
+def _has_lightning_start_others(repository: Repository, program: str) -> bool:
+    """Whether a command starts a program as one process that has Lightning start the others."""
+    as_one = place_of(repository.launches.as_one, program) is not None
+    return as_one and _has_lightning_start(read_file(program) or b"")
+
+
 def _starts_its_ranks(repository: Repository, path: str) -> bool:
     """Whether a program starts its ranks itself, or may: one that a command starts may leave that to what it imports;
     of one that none starts, what is unnamed may be it."""
@@ -187,6 +199,18 @@ def _starts_its_ranks(repository: Repository, path: str) -> bool:
     if is_program and (launches.start_unnamed or launches.start_in(path) or _spawns(text)):
         return True
     return place_of(launches.as_one, path) is not None and repository.may_start_ranks(path, program=True)
+
+
+def of_a_trainer(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Of what a trainer gets, which starts no ranks itself: where several of what uses the file are started, or that
+    nothing in the repository starts any."""
+    path, launches = path_of(finding), repository.launches
+    users = sorted(repository.users_of(path) or {path})
+    at = next(filter(None, (place_of(launches.as_several, user) for user in users)), None)
+    if at is not None:
+        return Confirmation("several ranks of it are started here", at=at)
+    alone = _never_as_several(repository, path, untold=True)
+    return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
 def one_process(repository: Repository, finding: Finding) -> Confirmation | None:

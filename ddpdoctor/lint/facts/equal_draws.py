@@ -22,7 +22,7 @@ from ddpdoctor.program.sites import SourceSite
 def kept_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where an object is made that keeps random values and is neither a model, whose weights DDP sends to all ranks,
     nor a data set."""
-    for call in _global_draws(facts):
+    for call in global_draws(facts):
         function = call.context.function
         if function is None or function.name != "__init__" or function.owner is None:
             continue
@@ -49,12 +49,12 @@ class EqualDraw(NamedTuple):
 def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterator[EqualDraw]:
     """Random augmentation or noise from these generators: in a dataset's `__getitem__`, or in a training loop. Workers
     of loaders are seeded from torch's generator, and libraries draw mostly from that."""
-    for call in _global_draws(facts):
+    for call in global_draws(facts):
         drawn = EqualDraw(
             call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call), _is_by_sample(call)
         )
         ours = not generators.isdisjoint(drawn.generators)
-        if ours and (drawn.by_worker or (_is_of_many(call) and _in_training(facts, call))):
+        if ours and (drawn.by_worker or (is_of_many(call) and _in_training(facts, call))):
             yield drawn
     if Generator.TORCH not in generators:
         return
@@ -76,14 +76,15 @@ def lasting(facts: ModuleFacts, draws: list[EqualDraw]) -> list[EqualDraw]:
     return [draw for draw in draws if not draw.by_worker or parted.isdisjoint(draw.generators)]
 
 
-def _is_of_many(call: CallEvent) -> bool:
+def is_of_many(call: CallEvent) -> bool:
     """Whether more than one number is drawn: one decides what all ranks do in this step, as which data to take."""
     if Generator.PYTHON in randomness.FUNCTIONS[call.path].generators:
         return False
     name, given = call.path.rpartition(".")[2], call.node.args
     if Generator.NUMPY in randomness.FUNCTIONS[call.path].generators:
         return call.keyword("size") is not None or (name in _SHAPED and bool(given))
-    return not any(map(_is_one_number, given if name in _SHAPED else given[-1:]))
+    sizes = given if name in _SHAPED else given[-1:]
+    return not sizes or not all(map(_is_one_number, sizes))
 
 
 #: functions whose arguments are the shape of what they draw
@@ -156,7 +157,7 @@ def _reaches_few(test: ast.expr, counted: set[str]) -> bool:
     return reaches and isinstance(end, ast.Constant) and isinstance(end.value, int) and end.value <= _FEW
 
 
-def _global_draws(facts: ModuleFacts) -> list[CallEvent]:
+def global_draws(facts: ModuleFacts) -> list[CallEvent]:
     """Draws from global generators, in the order of execution."""
     draws = (
         call for call in facts.named(*randomness.DRAWS)
@@ -187,7 +188,7 @@ def _of(draw: Draw, *, by_worker: bool) -> EqualDraw:
 
 def dataset_draw(facts: ModuleFacts) -> SourceSite | None:
     """Where a dataset draws, in its loader's workers."""
-    sites = (call.site for call in _global_draws(facts) if in_dataset(facts, call))
+    sites = (call.site for call in global_draws(facts) if in_dataset(facts, call))
     others = (draw.site for draw in (*_elsewhere(facts), *_transform(facts)))
     return next((site for some in (sites, others) for site in some), None)
 
@@ -243,17 +244,18 @@ def _in_training(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def noise(facts: ModuleFacts) -> list[tuple[CallEvent, Made]]:
     """Noise drawn in training from the program's own generator, with that generator."""
-    found: list[tuple[CallEvent, Made]] = []
-    for call in facts.named(*randomness.NOISE):
-        given = call.keyword("generator")
-        made = given.object if given is not None else None
-        if (
-            isinstance(made, Made)
-            and made.path == "torch.Generator"
-            and (in_dataset(facts, call) or _in_training(facts, call))
-        ):
-            found.append((call, made))
-    return found
+    draws = ((call, own_generator(call)) for call in facts.named(*randomness.NOISE))
+    return [
+        (call, made) for call, made in draws
+        if made is not None and (in_dataset(facts, call) or _in_training(facts, call))
+    ]  # fmt: skip
+
+
+def own_generator(call: CallEvent) -> Made | None:
+    """The program's own generator of torch that is drawn from."""
+    given = call.keyword("generator")
+    made = given.object if given is not None else None
+    return made if isinstance(made, Made) and made.path == "torch.Generator" else None
 
 
 def seedings_of(facts: ModuleFacts, generator: Made) -> list[CallEvent]:

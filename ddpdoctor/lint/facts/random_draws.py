@@ -75,7 +75,7 @@ def in_made(
 ) -> Draw | None:  # fmt: skip
     """Where a data set or a transform draws that the program makes, in whatever way it gets to a loader: from a list
     that grows, a table of classes, a function that chooses; `streams`: also those that are only gone through."""
-    made = {last_name(node.func) for node in _run(machine) if isinstance(node, ast.Call)}
+    made = {last_name(node.func) for node in run_nodes(machine) if isinstance(node, ast.Call)}
     for module in list(machine.reached.values()):
         for info in module.classes:
             if info.name in made and not _is_of_main_process(info) and (streams or not _is_stream(machine, info)):
@@ -86,7 +86,7 @@ def in_made(
     return None
 
 
-def _run(machine: Machine) -> Iterator[ast.AST]:
+def run_nodes(machine: Machine) -> Iterator[ast.AST]:
     """What the program runs: the functions that were simulated, the methods by which Lightning makes loaders, and the
     statements outside of functions."""
     for info in machine.ran:

@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ddpdoctor.lint.facts import logged_values
+from ddpdoctor.lint.facts.logged_values import Step
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.names import global_value
@@ -19,7 +21,7 @@ from ddpdoctor.program.text import text_of
 
 
 class Watch(NamedTuple):
-    """A metric that something of the file follows, by name."""
+    """A metric that something of the file follows, by name; "" if that comes from the settings."""
 
     metric: str
     by: str
@@ -35,17 +37,33 @@ def watches(facts: ModuleFacts) -> Iterator[Watch]:
         for keyword in call.keywords:
             if keyword.arg == "monitor" and isinstance(keyword.value, ast.Constant):
                 yield Watch(str(keyword.value.value), last_name(call.func), site_of(facts.module, keyword.value))
-    for owner in facts.module.classes:
+    for owner in _trained(facts):
         if (method := owner.methods.get("configure_optimizers")) is not None:
-            yield from _of_schedule(facts, method)
+            yield from _of_schedule(method)
 
 
-def _of_schedule(facts: ModuleFacts, info: FunctionInfo) -> Iterator[Watch]:
+def _trained(facts: ModuleFacts) -> Iterator[ClassInfo]:
+    """The classes of the file, and those of other files that it makes something of: what its Trainer trains."""
+    yield from facts.module.classes
+    made = {last_name(call.func) for call in facts.module.of(ast.Call)}
+    for module in facts.analysis.reached.values():
+        if module is not facts.module:
+            yield from (info for info in module.classes if info.name in made)
+
+
+def _of_schedule(info: FunctionInfo) -> Iterator[Watch]:
     for node in walk(info.node):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == "monitor" and isinstance(value, ast.Constant):
-                    yield Watch(str(value.value), "the learning rate", site_of(facts.module, value))
+                if isinstance(key, ast.Constant) and key.value == "monitor":
+                    metric = str(value.value) if isinstance(value, ast.Constant) else ""
+                    yield Watch(metric, "the learning rate", site_of(info.module, value))
+
+
+def trainer(facts: ModuleFacts) -> SourceSite | None:
+    """Where the file makes the Trainer."""
+    made = facts.named(frameworks.LIGHTNING)
+    return facts.place(made[0]) if made else None
 
 
 def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
@@ -54,22 +72,25 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     found: list[SourceSite] = []
     for module in (facts.module, *facts.analysis.reached.values()):
         for info in module.classes:
-            steps = [step for name in frameworks.VALIDATING if (step := info.methods.get(name)) is not None]
-            calls = [(step, call) for step in steps for call in _logs(step, metric)]
+            logs = logged_values.of_hooks(facts.analysis, info, training=not metric)
+            calls = [(log.steps, log.call) for log in logs if log.may_be(metric)]
             if not calls or frameworks.MODULE not in map(frameworks.kind, external_bases(facts.analysis, info)):
                 continue
-            if not all(_is_own(facts, info, step, call) for step, call in calls):
+            if not all(_is_own(facts, info, steps, call) for steps, call in calls):
                 return None
             found.extend(site_of(module, call) for _, call in calls)
     return found[0] if found else None
 
 
-def is_split(facts: ModuleFacts) -> bool:
-    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone."""
+def is_split(facts: ModuleFacts) -> bool | None:
+    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone; None if settings
+    that it hands on may do so."""
     texts = facts.texts
     if any(word in text for text in texts for word in frameworks.LEAVING_SAMPLERS):
         return False
-    given = (k for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING)
+    given = [k for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING]
+    if not given and any(call.opaque for call in facts.named(frameworks.LIGHTNING)):
+        return None
     return any(not _is_single(keyword.value) for keyword in given)
 
 
@@ -80,29 +101,20 @@ def _is_single(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value in (None, 0, 1, "0", "1", "auto")
 
 
-def _logs(step: FunctionInfo, metric: str) -> Iterator[ast.Call]:
-    """`self.log(metric, value)` in a step."""
-    for node in walk(step.node):
-        if isinstance(node, ast.Call) and text_of(node.func) == "self.log" and len(node.args) > 1:
-            name = node.args[0]
-            if isinstance(name, ast.Constant) and name.value == metric:
-                yield node
-
-
-def _is_own(facts: ModuleFacts, info: ClassInfo, step: FunctionInfo, call: ast.Call) -> bool:
+def _is_own(facts: ModuleFacts, info: ClassInfo, steps: tuple[Step, ...], call: ast.Call) -> bool:
     """Whether nothing reduces what is logged: neither the call, nor what the value is computed by."""
     if any(keyword.arg in (None, "sync_dist") for keyword in call.keywords):
         return False
-    return _of_this_rank(facts, info, step, call.args[1], 0)
+    return _of_this_rank(facts, info, steps, call.args[1], 0)
 
 
 #: assignments and methods of the class that are followed
 _DEEPEST = 6
 
 
-def _of_this_rank(facts: ModuleFacts, info: ClassInfo, step: FunctionInfo, value: ast.expr, depth: int) -> bool:
+def _of_this_rank(facts: ModuleFacts, info: ClassInfo, steps: tuple[Step, ...], value: ast.expr, depth: int) -> bool:
     """Whether a value is computed by the network, or by torch, from what this rank was given."""
-    if depth > _DEEPEST:
+    if depth > _DEEPEST or not steps:
         return False
     parts = walk(value)
     if any(isinstance(n, ast.Call) and last_name(n.func) in frameworks.AGREEING for n in parts):
@@ -110,9 +122,17 @@ def _of_this_rank(facts: ModuleFacts, info: ClassInfo, step: FunctionInfo, value
     calls = [n for n in parts if isinstance(n, ast.Call)]
     if any(_computes(facts, info, call) for call in calls):
         return True
-    names = {n.id for n in parts if isinstance(n, ast.Name)} - {"self"}
-    made = [n.value for n in walk(step.node) if isinstance(n, ast.Assign) and _bound(n.targets) & names]
-    return bool(made) and all(_of_this_rank(facts, info, step, one, depth + 1) for one in made)
+    made, around = _made_of({n.id for n in parts if isinstance(n, ast.Name)} - {"self"}, steps)
+    return bool(made) and all(_of_this_rank(facts, info, around, one, depth + 1) for one in made)
+
+
+def _made_of(names: set[str], steps: tuple[Step, ...]) -> tuple[list[ast.expr], tuple[Step, ...]]:
+    """What variables are, in the last of these methods or as its caller gives it; with the methods where that is."""
+    step = steps[-1]
+    nodes = walk(step.info.node)
+    made = [n.value for n in nodes if isinstance(n, ast.Assign) and _bound(n.targets) & names]
+    made += [n.iter for n in nodes if isinstance(n, ast.For) and _bound([n.target]) & names]
+    return (made, steps) if made else ([step.given[name] for name in sorted(names & step.given.keys())], steps[:-1])
 
 
 def _computes(facts: ModuleFacts, info: ClassInfo, call: ast.Call) -> bool:

@@ -24,6 +24,7 @@ from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import collectives, frameworks, randomness, vocabulary
+from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import (
     Function,
     Given,
@@ -32,6 +33,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Made,
     Method,
     Namespace,
+    Table,
 )
 from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
@@ -288,6 +290,26 @@ def _starts(call: MethodCall, made: Made) -> None:
         start(call.machine, call.frame, call.args[0], [SPAWNED, *call.args[1:]], call.site)
 
 
+_RUN = Collective("run (ignite, its metrics are reduced)")
+
+
+def _evaluated(call: MethodCall, made: Made) -> Value | None:
+    """`evaluator.run(loader)`: when the engine has come to its end, its metrics are reduced over all ranks."""
+    place = frameworks.EVALUATORS.get(made.path)
+    if place is None:
+        return None
+    given = made.argument(*place)
+    held = given.object if given is not None else None
+    metrics = [value for _, value in held.entries] if isinstance(held, Table) else []
+    # `Accuracy().attach(evaluator, "accuracy")`
+    metrics += [
+        event.receiver for event in call.machine.calls
+        if event.method == "attach" and event.receiver is not None and event.args and event.args[0].object == made
+    ]  # fmt: skip
+    reduced = any(isinstance(m.object, Made) and m.object.path in frameworks.REDUCED_METRICS for m in metrics)
+    return enter_method(call.frame, _RUN, call.site) if reduced else None
+
+
 def _metric(call: MethodCall, made: Made) -> Value | None:
     """What a metric of Hugging Face's gives of the data that this rank has added, or hands to it."""
     if made.path not in vocabulary.METRICS or made.keyword("num_process") is not None:
@@ -338,6 +360,7 @@ RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Colle
     (_wrapped_forward, ("__call__",)),
     (_prepared, {"skip_first_batches", *(name for _, name in frameworks.PREPARING)}),
     (_starts, ("run",)),
+    (_evaluated, ("run",)),
     (_metric, ("compute",)),
     (_moved_object, _MOVING),
 )

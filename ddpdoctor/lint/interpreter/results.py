@@ -55,11 +55,13 @@ CASTS: dict[str, Callable[..., object]] = {
 
 def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
     if path == "builtins.len" and not args[0].known:
-        if isinstance(args[0].object, Items):
+        chosen = args[0].tags & Tag.LOCAL_CHOICE and containers.is_empty(args[0]) is not None
+        if isinstance(args[0].object, Items) and not chosen:
             return const(len(args[0].object.items))
         tags = (args[0].tags & DATA) | Tag.LENGTH
         # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
-        taint = Taint.RANK_LOCAL if args[0].tags & UNEQUAL and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+        unequal = chosen or args[0].tags & UNEQUAL
+        taint = Taint.RANK_LOCAL if unequal and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
         return unknown("len", args[0].atoms, taint=taint, tags=tags)
     if any(a.object is not None for a in args):

@@ -196,6 +196,20 @@ PROCESSES = ("torch.multiprocessing.Process", "multiprocessing.Process")
 STARTING = frozenset({"fire.Fire", "absl.app.run", "tyro.cli", "typer.run", "jsonargparse.CLI"})
 #: call a function that they are given, without arguments, before they return: its position and its name
 CALLING = {"wandb.agent": (1, "function"), "wandb.sdk.wandb_agent.agent": (1, "function")}
+#: engines of ignite that judge, and what they judge by: position and name of the argument (pytorch-ignite 0.5.5)
+EVALUATORS = {
+    "ignite.engine.create_supervised_evaluator": (1, "metrics"),
+    "ignite.engine.Engine": (-1, ""),
+}
+#: metrics of ignite that reduce over all ranks whenever an engine has run to its end: `compute` is decorated so, or
+#: gathers what they keep
+REDUCED_METRICS = frozenset(
+    f"ignite.metrics.{name}" for name in (
+        "Accuracy", "Average", "ConfusionMatrix", "EpochMetric", "Fbeta", "GeometricAverage", "IoU", "Loss",
+        "MeanAbsoluteError", "MeanPairwiseDistance", "MeanSquaredError", "MultiLabelConfusionMatrix", "PSNR",
+        "Precision", "ROC_AUC", "Recall", "RootMeanSquaredError", "SSIM", "TopKCategoricalAccuracy", "mIoU",
+    )
+)  # fmt: skip
 #: calls that are true on rank 0 only, on any object
 FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_main_process"})
 #: methods that give the rank, on any object whose class is not in sight (Ray Train's context has the first);
@@ -229,6 +243,8 @@ VALIDATING = (
     "validation_epoch_end",
     "on_validation_epoch_end",
 )
+#: those in which its training does
+TRAINING = ("training_step", "training_step_end", "training_epoch_end", "on_train_batch_end", "on_train_epoch_end")
 #: options of a Trainer that spread the work over devices
 SPREADING = frozenset({"strategy", "devices", "gpus", "num_nodes", "distributed_backend"})
 #: options by which a Trainer leaves the samplers as they are: every rank may validate all the data

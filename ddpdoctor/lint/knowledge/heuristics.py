@@ -266,6 +266,11 @@ KNOWS_RANKS = _pattern(
     "a data set that may know of ranks",
     "DD106: split by rank and worker", r"rank|world|shard|replica|process(es|_i|_c)|split|node|dist|num_proc|partition",
 )  # fmt: skip
+NUMBER_OF_RANK = _pattern(
+    "a number that chooses a share: of a rank, or of the part that a process has",
+    "DD131: samples that differ, of which each rank makes its share, or that are compared",
+    r"(?<![a-z])rank(?!s)|process_index|replica|shard|chunk_id|split_id|node_id|gpu_id|part_id",
+)  # fmt: skip
 DRAWS_STREAM = _pattern(
     "a stream that is drawn at random: it need not be split, each rank draws its own",
     "DD106: a random stream", r"rand|seed|shuffle|generator|sample|choice|permut",

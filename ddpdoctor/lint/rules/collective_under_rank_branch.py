@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a collective that some ranks run and others do not, because it is (directly or in a called function) on one side
-of a branch on the rank and the other side runs no matching collective.
+of a branch on the rank and the other side runs no matching collective. Methods of frameworks count that are
+collective, such as the `run` of an evaluator of ignite with metrics that are reduced over all ranks at its end.
 
 ## Why it hangs
 Every member of a group must enter the same collectives in the same order. The ranks inside the branch wait for the

@@ -8,10 +8,14 @@ may train it by a strategy for several ranks, or the program may average gradien
 `transformers.set_seed`, Accelerate's `set_seed` without `device_specific=True` or Lightning's `seed_everything`. Where
 a seed by rank is surely followed by an equal one, it is undone and does not count.
 
+It also finds programs that learn nothing, and whose ranks make samples together, of nothing but noise (and random
+labels): a network that has learnt is asked in a loop, and what it makes is gathered, or each rank writes it under names
+of its own.
+
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
 sample of every rank gets the *same* crop, flip and noise. The run trains on a fraction of the intended variety, and
-nothing shows it.
+nothing shows it. Of the samples that eight ranks make, each is there eight times.
 
 ## Example
 ```python
@@ -38,7 +42,8 @@ When equal randomness is intended, for example masks that must match across rank
 is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
 augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
 all ranks do in this step, as a rule. A seed that the user may leave out is a hint, unless it is a number by default,
-or the scripts or settings of the repository give one. Nothing is said of a program that learns nothing.
+or the scripts or settings of the repository give one. Of a program that learns nothing, nothing is said where each rank
+has a share of something, such as prompts, or may have one: then equal noise makes different samples.
 
 It is a hint where the workers part by themselves, because the samples decide how much is drawn: `RandomResizedCrop`
 draws again until a crop fits the picture, `random.randint(0, len(clip))` until the number is in its range, and words
@@ -51,12 +56,13 @@ https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from ddpdoctor.lint.facts import equal_draws, launch, seeds
+from ddpdoctor.lint.facts import equal_draws, equal_samples, launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge.randomness import Generator
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
@@ -72,21 +78,27 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Equal seeds in a data-parallel script with random augmentation or noise."""
-    if seeds.parted_by_framework(facts) or not seeds.data_parallel(facts) or launch.tested_alone(facts):
+    if seeds.parted_by_framework(facts) or launch.tested_alone(facts):
         return
     if not facts.mentions(*_LEARNS):
-        return  # what is drawn for pictures that a network makes or judges is not learnt from
-    yield from _global(facts)
-    yield from _generators(facts)
+        yield from _global(facts, equal_samples.sampled, _SAME_SAMPLES)
+        yield from _own(facts, equal_samples.own_noise(facts), "the noise is drawn here")
+    elif seeds.data_parallel(facts):
+        yield from _global(facts, equal_draws.equal_draws, _ALIKE)
+        yield from _generators(facts)
 
 
-def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
+#: what is drawn from some generators in a program
+Drawn = Callable[[ModuleFacts, frozenset[Generator]], Iterable[equal_draws.EqualDraw]]
+
+
+def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
     seedings = seeds.seedings(facts)
     given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
     if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
         return
-    draws = _equal_draws(facts, given)
+    draws = _equal_draws(facts, given, drawn)
     if not draws:
         return
     lasting = equal_draws.lasting(facts, draws)
@@ -104,7 +116,7 @@ def _global(facts: ModuleFacts) -> Iterator[Finding | None]:
     undone = next((call for call in seedings if call not in given and seeds.differs_by_rank(call)), None)
     if undone is not None:
         related += ((undone.site, "this seed by rank is undone"),)
-    message = Conditional(condition, _ALIKE) if condition else _ALIKE
+    message = Conditional(condition, alike) if condition else alike
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
@@ -115,17 +127,20 @@ _ALIKE = (
     "every rank uses this seed, so all ranks draw the same augmentation or noise: "
     "seed again with `+ rank` after creating the model"
 )
+_SAME_SAMPLES = (
+    "every rank uses this seed and draws the same noise, so all ranks make the same samples: seed with `+ rank`"
+)
 _IF_ASKED = "where a seed is asked for, to which nobody adds the rank, "
 _UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference: "
 
 
-def _equal_draws(facts: ModuleFacts, given: list[CallEvent]) -> list[equal_draws.EqualDraw]:
+def _equal_draws(facts: ModuleFacts, given: list[CallEvent], drawn: Drawn) -> list[equal_draws.EqualDraw]:
     """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
     alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
     apart = seeds.parts_workers(given)
     return [
         draw
-        for draw in equal_draws.equal_draws(facts, seeds.seeded(given))
+        for draw in drawn(facts, seeds.seeded(given))
         if not (apart and draw.by_worker)
         and all(id(call) in alike for call in equal_draws.seeding(given, draw) or given)
     ]
@@ -153,6 +168,15 @@ def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
         works = workers is not None and workers.known and workers.constant and (own is None or seeds.hands_on(own))
         if given is not None and isinstance(given.object, Made) and given.object.path == "torch.Generator" and works:
             uses.append((given.object, call.site, "this loader seeds its workers with it"))
+    yield from _alike(facts, uses)
+
+
+def _own(facts: ModuleFacts, draws: list[tuple[CallEvent, Made]], what: str) -> Iterator[Finding | None]:
+    yield from _alike(facts, [(made, call.site, what) for call, made in draws])
+
+
+def _alike(facts: ModuleFacts, uses: list[tuple[Made, SourceSite, str]]) -> Iterator[Finding | None]:
+    """Uses of generators that every rank seeds alike."""
     for made, site, what in uses:
         given_seeds = equal_draws.seedings_of(facts, made)
         if all(seeds.constant(facts, call) for call in given_seeds):

@@ -1,8 +1,8 @@
 """An iterable data set that splits by worker but not by rank
 
 ## What it does
-Finds an `IterableDataset` whose `__iter__` splits its data between the workers of a loader (`get_worker_info`) and does
-not mention the rank, in a loader for data-parallel training.
+Finds an `IterableDataset` whose `__iter__` splits its data between the workers of a loader (`get_worker_info`) and not
+by rank, in a loader for data-parallel training. A rank that only messages and checks mention splits nothing.
 
 ## Why it harms
 `get_worker_info` counts the workers of one process. Every rank has a worker 0, and all of them read the same part: the
@@ -30,7 +30,8 @@ No automatic fix: the number of batches per rank must be equal as well.
 
 ## When it is wrong
 When the source is split before it reaches the class, for example by files. The rule is silent if a rank, world size or
-shard appears anywhere in the class or in its arguments, for random streams, and for frameworks that split.
+shard from elsewhere appears in what the class computes or in arguments that it uses, for streams that are drawn from
+generators which the class has not seeded itself, and for frameworks that split.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
@@ -41,16 +42,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts import loaders, worker_splits
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.modules import FunctionInfo, Module
+from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
 
 RULE = LintRule(
@@ -65,20 +68,17 @@ _BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Iterable
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders of such data sets in loops with a DDP backward."""
-    for iteration in facts.iterations:
+    for iteration in (*facts.iterations, *_taken_one_by_one(facts)):
         loader = loaders.loader_of(iteration.loop.over)
         over = iteration.loop.over
         if loader is None or over is None or loader.opaque or over.tags & Tag.PREPARED or iteration.context.no_grad:
             continue
         dataset = loader.argument(0, "dataset")
         obj = dataset.object if dataset is not None else None
-        if not isinstance(obj, Instance) or _given_ranks(obj):
+        if not isinstance(obj, Instance) or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
         method = find_method(facts.analysis, obj.info, "__iter__")
-        if method is None or not set(_BASES) & external_bases(facts.analysis, obj.info):
-            continue
-        words = _words_of(facts, obj, method)
-        if "get_worker_info" not in words or _silences(words - _KNOWN) or _is_shared_out(facts):
+        if method is None or not _by_worker_only(facts, obj, method) or _is_shared_out(facts):
             continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
@@ -91,6 +91,32 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, here or method.node, message, related=related, context=iteration.context)
 
 
+def _taken_one_by_one(facts: ModuleFacts) -> Iterator[Iteration]:
+    """Loops that take the next batch of a loader in each turn: `batches = iter(loader)`, `next(batches)`."""
+    for call in facts.named("builtins.next"):
+        if call.args and call.context.loops:
+            loop = call.context.loops[-1]
+            taken = EnclosingLoop(loop.node, loop.site, iterated_of(call.args[0])[0], "")
+            yield Iteration(taken, call.context, call.index)
+
+
+def _by_worker_only(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> bool:
+    """Whether it asks for the worker, and nothing that it does with its data can be by rank."""
+    words = _words_of(facts, obj, method)
+    if "get_worker_info" not in words:
+        return False
+    stream = worker_splits.Stream(facts.analysis, obj.info)
+    if _given_ranks(obj, stream):
+        return False
+    if not stream.by_worker_alone:
+        return not _silences(words - _KNOWN)
+    foreign = stream.foreign - _OF_TEXTS
+    foreign |= _of_functions(facts, foreign) - _OF_TEXTS
+    return not heuristics.KNOWS_RANKS.found_in_any(foreign) and not stream.draws_unseeded
+
+
+#: methods of texts and paths
+_OF_TEXTS = frozenset({"split", "rsplit", "partition", "rpartition", "splitlines", "splitext"})
 #: words of every such class
 _KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDataset", "__iter__", "start", "islice"})
 
@@ -104,10 +130,12 @@ def _silences(words: set[str]) -> bool:
     return heuristics.KNOWS_RANKS.found_in_any(words) or heuristics.DRAWS_STREAM.found_in_any(words)
 
 
-def _given_ranks(obj: Instance) -> bool:
-    """Its constructor is given a rank, a world size, or something that already depends on them."""
-    given: list[Value] = [*obj.args, *(v for _, v in obj.keywords)]
-    names = [name for name, _ in obj.keywords]
+def _given_ranks(obj: Instance, stream: worker_splits.Stream) -> bool:
+    """Its constructor is given a rank, a world size, or something that already depends on them, and uses it."""
+    keywords = [(name, value) for name, value in obj.keywords if not stream.ignores_named(name)]
+    given: list[Value] = [value for place, value in enumerate(obj.args) if not stream.ignores(place)]
+    given += [value for _, value in keywords]
+    names = [name for name, _ in keywords]
     return heuristics.KNOWS_RANKS.found_in_any(names) or any(len(v.atoms) > 1 or v.tags & SHARED_OUT for v in given)
 
 
@@ -116,11 +144,14 @@ def _words_of(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> set[st
     words: set[str] = set()
     for info in mro(facts.analysis, obj.info):
         words |= _identifiers(info.node)
-    return words | _of_functions(method.module, words)
+    called = [f for f in method.module.functions if f.name in words]
+    return words | {w for f in called for w in _identifiers(f.node)}
 
 
-def _of_functions(module: Module, words: set[str]) -> set[str]:
-    called = [f for f in module.functions if f.name in words]
+def _of_functions(facts: ModuleFacts, words: set[str]) -> set[str]:
+    """Names in the functions of the project that are called so, in whatever file."""
+    modules = (facts.module, *facts.analysis.reached.values())
+    called = [f for module in modules for f in module.functions if f.name in words and f.owner is None]
     return {w for f in called for w in _identifiers(f.node)}
 
 

@@ -1,9 +1,12 @@
 """Every rank trains on all the data
 
 ## What it does
-Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, with gradients that
-the program itself reduces over all ranks (`all_reduce(p.grad)`), or with Accelerate or Fabric, of a loader that nobody
-has given to `prepare` or `setup_dataloaders`. As a hint, it finds an evaluation that every rank makes of all the data.
+Finds data-parallel training from a shuffling `DataLoader` without a sampler: of a model in DDP, with gradients that the
+program itself reduces over all ranks (`all_reduce(p.grad)`), or with Accelerate or Fabric, of a loader that nobody has
+given to `prepare` or `setup_dataloaders`. A subclass of transformers' `Trainer` that overrides `get_train_dataloader`,
+and returns a loader that is neither prepared nor has a sampler for several ranks, is found as well (a hint where
+nothing in the repository starts several ranks of it). As a hint, it finds an evaluation that every rank makes of all
+the data.
 
 ## Why it harms
 Each rank iterates over the whole data set: an epoch costs as much as on one GPU, and the gradients average duplicates.
@@ -39,8 +42,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose, rollouts
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose, own_loaders, rollouts
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import Iteration
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.knowledge import heuristics
@@ -48,7 +51,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Taint, Value
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
     "DD103",
@@ -65,6 +68,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Shuffling loaders without a sampler whose loop has a DDP backward, if nothing splits by rank."""
     if facts.suggests(heuristics.SPLITS_DATA, heuristics.SPLITS_LOADERS):
         return
+    yield from _given_to_trainers(facts)
     averaged = averaged_gradients.calls(facts)
     for iteration in facts.iterations:
         over = iteration.loop.over
@@ -84,6 +88,20 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"every rank iterates over all of this data: {_MENDED.get(ops[0].op, _SAMPLER)}"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
+
+
+def _given_to_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """What overrides the method by which a trainer of transformers gets a loader that is prepared."""
+    for loader in own_loaders.undivided(facts):
+        if not _split(facts, loader.argument(0, "dataset")):
+            open_ = Unconfirmed(loader.site, RelatedRole.UNSTARTED)
+            yield facts.finding(RULE, loader.site, _UNPREPARED, unconfirmed=open_)
+
+
+_UNPREPARED = (
+    "every rank trains on all of this data, in the same batches: the trainer takes this loader as it is, so return "
+    "self.accelerator.prepare(loader)"
+)
 
 
 def _is_plain(loader: Made) -> bool:

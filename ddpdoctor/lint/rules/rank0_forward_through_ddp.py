@@ -2,12 +2,14 @@
 
 ## What it does
 Finds a forward pass of a model in DistributedDataParallel or FSDP that only some ranks run, usually an evaluation on
-rank 0.
+rank 0. In a trainer of transformers or a callback of it, it finds those of the model that is trained, such as
+`model.generate(...)` under `state.is_world_process_zero`: a hint, and a warning where the program is started with a
+configuration of DeepSpeed of ZeRO stage 3, or with FSDP.
 
 ## Why it hangs
-A forward pass through the wrapper can communicate: FSDP gathers parameters in every forward; DDP broadcasts buffers
-(running statistics of batch norm) and rebuilds its buckets. The other ranks do not take part, or take part with
-whatever collective they run next.
+A forward pass through the wrapper can communicate: FSDP, and ZeRO stage 3, gather parameters in every forward; DDP
+broadcasts buffers (running statistics of batch norm) and rebuilds its buckets. The other ranks do not take part, or
+take part with whatever collective they run next.
 
 ## Example
 ```python
@@ -43,8 +45,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import networks
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts import networks, trained_models
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, collectives, heuristics
@@ -52,7 +54,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import EVERY_RANK
-from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
@@ -66,6 +68,7 @@ RULE = LintRule(
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Forward passes through a wrapper on a part of the ranks."""
+    yield from _of_trainers(facts)
     for call in facts.methods("__call__"):
         if not call.context.some_ranks_only or _elsewhere_too(facts, call):
             continue
@@ -95,6 +98,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(
                 RULE, call.site, message, fix=_fix(facts, call), context=call.context, severity=severity
             )
+
+
+def _of_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """The same of the model that a trainer of transformers trains, which its settings may shard."""
+    for call in trained_models.run_on_some_ranks(facts):
+        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        said = Conditional(_IF_SHARDED, _GATHERS)
+        yield facts.finding(RULE, call.site, said, context=call.context, severity=Severity.HINT, unconfirmed=open_)
+
+
+_IF_SHARDED = "where ZeRO stage 3 or FSDP shards the model, "
+_GATHERS = "each forward pass gathers its parameters from all ranks, and only some ranks get here: run it on all ranks"
 
 
 def _surely_sharded(facts: ModuleFacts, call: CallEvent) -> bool:

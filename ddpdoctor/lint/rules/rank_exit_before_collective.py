@@ -2,7 +2,8 @@
 
 ## What it does
 Finds `return`, `break` or `continue` that only some ranks execute (because of their rank, or for example because their
-own share of the data is empty) before a collective to which the other ranks continue.
+own share of the data is empty) before a collective to which the other ranks continue. The backward pass of Lightning
+is one, behind what `training_step` returns or in `manual_backward`: a step that skips this rank's batch leaves it out.
 
 ## Why it hangs
 The remaining ranks wait in the collective for ranks that have left.

@@ -4,7 +4,7 @@
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
 `ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; and, with Lightning,
 `ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the validation logs
-without `sync_dist=True`.
+without `sync_dist=True`, in its hooks or in a method that these call, under a name that may be put together.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
@@ -34,7 +34,8 @@ No automatic fix.
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
 a DistributedSampler, because a metric of all the data is the same on every rank. With Lightning it is reported only if
-the file tells the Trainer to use several devices and the logged value is a loss, a result of the network, or of an
+the file tells the Trainer to use several devices (a hint where settings that it hands on may do so, unless a file of
+the repository does) and the logged value is a loss, a result of the network, or of an
 object of the project that the validation fills and that has nothing to do with other ranks; what
 `compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are equal on all
 ranks.
@@ -49,13 +50,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders, watched_metrics
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
     "DD181",
@@ -85,18 +86,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What follows a metric that each rank logs for itself."""
-    found = list(watched_metrics.watches(facts))
-    if not found or not watched_metrics.is_split(facts):
-        return
-    for watch in found:
+    split = watched_metrics.is_split(facts)
+    for watch in watched_metrics.watches(facts) if split is not False else ():
         logged = watched_metrics.logged_alone(facts, watch.metric)
-        if logged is not None:
-            message = Conditional(
-                "on several devices, ",
-                f"{watch.by} follows `{watch.metric}`, which each rank logs for its own share of the validation data: "
-                "log it with sync_dist=True",
+        # of a schedule in another file, this one chooses the devices
+        here = watch.site if watch.site.file == facts.module.path else watched_metrics.trainer(facts)
+        if logged is not None and here is not None:
+            followed = ((watch.site, "followed here"),) if here != watch.site else ()
+            yield facts.finding(
+                *(RULE, here, Conditional("on several devices, ", _worded(watch))),
+                related=(*followed, (logged, "logged here")),
+                severity=Severity.HINT if split is None else None,
+                unconfirmed=Unconfirmed(here, RelatedRole.UNSTARTED) if split is None else None,
             )
-            yield facts.finding(RULE, watch.site, message, related=((logged, "logged here"),))
+
+
+def _worded(watch: watched_metrics.Watch) -> str:
+    what = f"`{watch.metric}`" if watch.metric else "what the settings name"
+    return (
+        f"{watch.by} follows {what}, which each rank logs for its own share of the validation data: "
+        "log it with sync_dist=True"
+    )
 
 
 def _scheduler(call: CallEvent) -> str:

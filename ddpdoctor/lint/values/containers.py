@@ -200,3 +200,14 @@ def _joined_tables(a: Table, b: Table) -> Table:
         entries.append((name, there))
     rest = a.rest if b.rest is None else b.rest if a.rest is None else either(a.rest, b.rest)
     return Table(tuple(entries), a.complete and b.complete, rest)
+
+
+def is_empty(value: Value) -> bool | None:
+    """Whether a container has no elements; None of anything else, and where that is not known."""
+    obj = value.object
+    if isinstance(obj, Table):
+        return False if obj.entries else True if obj.complete and obj.rest is None else None
+    if isinstance(obj, Items):
+        return not obj.items
+    elements = value.elements if obj is None else None
+    return not elements if elements is not None else None

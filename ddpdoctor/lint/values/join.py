@@ -132,6 +132,11 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
         atom = symbol(key, "chosen", taint=Taint.RANK_LOCAL)
         why = by.reasons & REASONS | Tag.LOCAL_CHOICE
         return chosen._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=chosen.tags | why)
+    if by.local and {containers.is_empty(a), containers.is_empty(b)} == {True, False}:
+        # `if not losses`, where `{}` or `{"centre": loss}` was returned for this batch
+        why = by.reasons & REASONS | Tag.LOCAL_CHOICE
+        atom = symbol(key, "filled", taint=Taint.RANK_LOCAL)
+        return chosen._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=chosen.tags | why)
     tags = a.tags | b.tags
     uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
     return containers.uneven(chosen, tags & REASONS) if uneven else chosen

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ddpdoctor.lint.values.abstract_objects import Table
 from ddpdoctor.lint.values.symbols import number
 from ddpdoctor.lint.values.tags import STICKY, Tag
-from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank, symbol
 
 
 def is_true(obj: object) -> bool:
@@ -27,7 +28,7 @@ def truth(value: Value) -> tuple[Atom, ...]:
         return _TRUE
     if value.object is not None:
         if len(value.atoms) == 1:
-            return value.atoms
+            return _of_filled(value) if value.tags & Tag.UNEVEN else value.atoms
         # the object on some ranks, a constant on the others
         is_truthy = is_true(value.object)
         return tuple((is_truthy or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
@@ -38,6 +39,13 @@ def truth(value: Value) -> tuple[Atom, ...]:
 
 
 _TRUE = (True,)
+
+
+def _of_filled(value: Value) -> tuple[Atom, ...]:
+    """The truth of what has more elements on some ranks than on others: a dict that has others besides is filled on
+    all of them, unless this rank's data have chosen an empty one."""
+    filled = isinstance(value.object, Table) and value.object.entries and not value.tags & Tag.LOCAL_CHOICE
+    return (symbol("filled", value.atoms),) if filled else value.atoms
 
 
 def negate(value: Value) -> Value:

@@ -793,6 +793,164 @@ def test_what_gathers_nothing_below_the_third_stage(
     assert finding.severity.value == severity
 
 
+PREVIEWS = """\
+from transformers import TrainerCallback
+
+
+class Previews(TrainerCallback):
+    def on_evaluate(self, args, state, control, model=None, **kwargs):
+        if state.is_world_process_zero:
+            print(model.generate(self.question))
+"""
+
+TUNES = """\
+from transformers import Trainer
+
+from previews import Previews
+
+Trainer(model=make(), args=read(), callbacks=[Previews()]).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py --fsdp full_shard"}, "warning"),
+        (
+            {
+                "run.sh": "torchrun --nproc_per_node 8 tune.py --deepspeed conf/ds.json",
+                "conf/ds.json": '{"zero_optimization": {"stage": 3}}',
+            },
+            "warning",
+        ),
+        (
+            {
+                "run.sh": "torchrun --nproc_per_node 8 tune.py --deepspeed conf/ds.json",
+                "conf/ds.json": '{"zero_optimization": {"stage": 2}}',
+                "conf/other.json": '{"zero_optimization": {"stage": 3}}',
+            },
+            "hint",
+        ),
+        # nothing starts several ranks
+        ({"run.sh": "python tune.py", "ds.json": '{"zero_optimization": {"stage": 3}}'}, "hint"),
+    ],
+)
+def test_a_model_that_is_sharded_where_it_is_started(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"tune.py": TUNES, "previews.py": PREVIEWS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD164"}))).findings
+    assert finding.severity.value == severity
+
+
+GETS = """\
+from torch.utils.data import DataLoader
+from transformers import Trainer
+
+
+class Own(Trainer):
+    def get_train_dataloader(self):
+        return DataLoader(self.train_dataset, batch_size=8, shuffle=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 8 tune.py"}, "warning"),
+        ({"run.sh": "python tune.py"}, "hint"),
+    ],
+)
+def test_a_loader_of_a_trainer_that_is_started_as_one_process(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"tune.py": "from own import Own\n\nOwn(model=make(), args=read()).train()\n", "own.py": GETS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD103"}))).findings
+    assert finding.severity.value == severity
+
+
+SKIPS = """\
+import pytorch_lightning as pl
+import torch
+
+
+class Net(pl.LightningModule):
+    def training_step(self, batch, index):
+        loss = self(batch).mean()
+        if not torch.isfinite(loss):
+            return None
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("started", "severity"),
+    [
+        ("import pytorch_lightning as pl\nfrom net import Net\npl.Trainer(devices=4).fit(Net())\n", "warning"),
+        ("from net import Net\nprint(Net())\n", "hint"),
+    ],
+)
+def test_what_a_program_uses_that_has_lightning_start_its_ranks(
+    started: str, severity: str, repository: Repository
+) -> None:
+    repository({"fit.py": started, "net.py": SKIPS, "run.sh": "python fit.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD112"}))).findings
+    assert finding.severity.value == severity
+
+
+FITS = """\
+import json
+
+import pytorch_lightning as pl
+
+from net import Net
+
+with open("config.json") as file:
+    settings = json.load(file)
+pl.Trainer(**settings["trainer"]).fit(Net(settings))
+"""
+
+FOLLOWS = """\
+import pytorch_lightning as pl
+import torch
+
+
+class Net(pl.LightningModule):
+    def step(self, stage, batch):
+        loss = torch.nn.functional.mse_loss(self(batch[0]), batch[1])
+        self.log(f"{stage}_loss", loss)
+        return loss
+
+    def training_step(self, batch, index):
+        return self.step("train", batch)
+
+    def validation_step(self, batch, index):
+        self.step("val", batch)
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": self.settings["monitor"]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "severity"),
+    [
+        ('{"trainer": {"devices": 4, "strategy": "ddp"}}', "warning"),
+        ('{"trainer": {"devices": 1}}', "hint"),
+        ('{"trainer": {"max_epochs": 10}}', "hint"),
+    ],
+)
+def test_settings_for_several_devices(settings: str, severity: str, repository: Repository) -> None:
+    repository({"fit.py": FITS, "net.py": FOLLOWS, "config.json": settings})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD181"}))).findings
+    assert finding.severity.value == severity
+
+
 ENDS = """\
 import torch.distributed as dist
 

@@ -1,0 +1,120 @@
+"""What a LightningModule logs, in its hooks and in the methods that these call: under which names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ddpdoctor.lint.interpreter.classes import find_method
+from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.text import text_of
+
+
+class Step(NamedTuple):
+    """A method, and what its caller gives it, by parameter."""
+
+    info: FunctionInfo
+    given: Mapping[str, ast.expr]
+
+
+class Log(NamedTuple):
+    """`self.log(name, value)` in a method that a hook calls, with the methods that lead there, the hook first."""
+
+    steps: tuple[Step, ...]
+    call: ast.Call
+
+    def may_be(self, metric: str) -> bool:
+        """Whether it logs this metric: under its name, or one that is put together and whose known parts fit; any does
+        if the metric is not known."""
+        if not metric:
+            return True
+        pattern = _pattern(self.call.args[0], self.steps)
+        known = pattern.replace(_ANYTHING, "")
+        return bool(known) and re.fullmatch(pattern, metric) is not None
+
+
+#: methods that are followed from one to the next
+_DEEPEST = 3
+#: what nobody knows of a name
+_ANYTHING = "[^/]+"
+
+
+def of_hooks(machine: Machine, info: ClassInfo, *, training: bool) -> Iterator[Log]:
+    """The logs of the hooks that validate, of the class and its bases in the project; `training`: of those that train
+    as well."""
+    for name in (*frameworks.VALIDATING, *(frameworks.TRAINING if training else ())):
+        hook = find_method(machine, info, name)
+        if hook is not None:
+            yield from _logs(machine, info, (Step(hook, {}),))
+
+
+def _logs(machine: Machine, info: ClassInfo, steps: tuple[Step, ...]) -> Iterator[Log]:
+    unreached = _unreached(steps[-1])
+    for node in walk(steps[-1].info.node):
+        if id(node) in unreached or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if text_of(node.func.value) != "self":
+            continue
+        if node.func.attr == "log" and len(node.args) > 1:
+            yield Log(steps, node)
+            continue
+        method = find_method(machine, info, node.func.attr)
+        if method is not None and len(steps) < _DEEPEST and all(step.info is not method for step in steps):
+            yield from _logs(machine, info, (*steps, Step(method, _given(method, node))))
+
+
+def _unreached(step: Step) -> set[int]:
+    """What a method does not come to with what it is given: `if stage == "train": ...`, given another one."""
+    found: set[int] = set()
+    for node in walk(step.info.node):
+        holds = _truth(node.test, step.given) if isinstance(node, ast.If) else None
+        if isinstance(node, ast.If) and holds is not None:
+            found.update(id(n) for statement in (node.orelse if holds else node.body) for n in walk(statement))
+    return found
+
+
+def _truth(test: ast.expr, given: Mapping[str, ast.expr]) -> bool | None:
+    """Whether a condition on what a method is given holds; None if that is not known."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _truth(test.operand, given)
+        return None if inner is None else not inner
+    if not isinstance(test, ast.Compare):
+        value = given.get(test.id) if isinstance(test, ast.Name) else None
+        return bool(value.value) if isinstance(value, ast.Constant) else None
+    value = given.get(test.left.id) if isinstance(test.left, ast.Name) else None
+    other = test.comparators[0]
+    if not isinstance(value, ast.Constant) or not isinstance(other, ast.Constant):
+        return None
+    equal = isinstance(test.ops[0], ast.Eq)
+    return (value.value == other.value) is equal if equal or isinstance(test.ops[0], ast.NotEq) else None
+
+
+def _given(method: FunctionInfo, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call gives a method, by parameter; a default where it gives nothing."""
+    arguments = method.node.args
+    parameters = [*arguments.posonlyargs, *arguments.args]
+    defaults = zip(reversed(parameters), reversed(arguments.defaults), strict=False)
+    found = {parameter.arg: value for parameter, value in defaults}
+    found.update((p.arg, v) for p, v in zip(parameters[1:], call.args, strict=False) if not isinstance(v, ast.Starred))
+    found.update((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg)
+    return found
+
+
+def _pattern(name: ast.expr, steps: tuple[Step, ...]) -> str:
+    """The expression of a name as a pattern; what is not known of it may be anything."""
+    if isinstance(name, ast.Constant):
+        return re.escape(str(name.value))
+    if isinstance(name, ast.JoinedStr):
+        return "".join(_pattern(part, steps) for part in name.values)
+    if isinstance(name, ast.FormattedValue):
+        return _pattern(name.value, steps) if name.format_spec is None else _ANYTHING
+    if isinstance(name, ast.BinOp) and isinstance(name.op, ast.Add):
+        return _pattern(name.left, steps) + _pattern(name.right, steps)
+    if isinstance(name, ast.Name) and len(steps) > 1 and name.id in steps[-1].given:
+        return _pattern(steps[-1].given[name.id], steps[:-1])
+    return _ANYTHING
