@@ -12,13 +12,15 @@ from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.values.values import WORLD
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import parents, walk
+from ddpdoctor.program.nodes import children, last_name, parents, walk
 
 #: what is done to a gradient, or asked of it, and hands it to nobody
 _KEEPING = frozenset({
     "mul_", "div_", "add_", "sub_", "zero_", "detach_", "clamp_", "fill_", "requires_grad_", "norm", "item", "abs",
     "sum", "mean", "max", "min", "isnan", "isinf", "isfinite", "any", "all", "shape", "numel", "size",
 })  # fmt: skip
+#: functions and methods that make a number of a tensor
+_MEASURES = frozenset({"norm", "vector_norm", "sum", "mean", "max", "min", "item", "isnan", "isinf", "isfinite"})
 #: variables between the gradient and the tensor that is reduced: a copy of it, a list of them, one flat tensor
 _STEPS = 3
 
@@ -71,11 +73,20 @@ def _of_gradient(facts: ModuleFacts, call: CallEvent, known: dict[ast.AST, list[
     made = known[scope] if scope is not None else []
     read = [tensor]
     for _ in range(_STEPS):
-        nodes = [n for expr in read for n in walk(expr)]
+        nodes = [n for expr in read for n in _unmeasured(expr)]
         if any(isinstance(n, ast.Attribute) and n.attr == "grad" for n in nodes):
             return True
         read = _sources(made, {n.id for n in nodes if isinstance(n, ast.Name)})
     return False
+
+
+def _unmeasured(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and its parts, without what a norm or sum is taken of: `p.grad.pow(2).sum()` is no gradient any more."""
+    if isinstance(node, ast.Call) and last_name(node.func) in _MEASURES:
+        return
+    yield node
+    for child in children(node):
+        yield from _unmeasured(child)
 
 
 def _sources(made: list[ast.Assign], names: set[str]) -> list[ast.expr]:
