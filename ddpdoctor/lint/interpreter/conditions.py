@@ -16,13 +16,16 @@ from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.text import text_of
 
 
 def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
     left = machine.evaluate(frame, node.left)
     if len(node.ops) == 1:
-        result = compared(node.ops[0].__class__.__name__, left, machine.evaluate(frame, node.comparators[0]))
+        name, right = node.ops[0].__class__.__name__, machine.evaluate(frame, node.comparators[0])
+        is_set = name in ("In", "NotIn") and _is_environment(right) and _is_set_for(frame.module, left.constant)
+        result = const(name == "In") if is_set else compared(name, left, right)
     else:
         result = _chained(machine, frame, node, left)
     return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
@@ -57,10 +60,25 @@ def compared(name: str, left: Value, right: Value) -> Value:
 _AFFIRMING = frozenset({"Is", "Eq", "In"})
 
 
+def _is_environment(value: Value) -> bool:
+    return isinstance(value.object, Made) and value.object.path == "os.environ"
+
+
+#: torchrun's variables as they are written
+_OF_TORCHRUN = tuple(f"{quote}{name}{quote}" for name in sorted(launchers.SET) for quote in ("'", '"'))
+
+
+def _is_set_for(module: Module, name: object) -> bool:
+    """Whether a launcher that starts a file sets a variable: one that is not torchrun if the file asks for none of
+    torchrun's."""
+    row = launchers.VARIABLES.get(name) if isinstance(name, str) else None
+    return row is not None and (name in launchers.SET or not any(other in module.text for other in _OF_TORCHRUN))
+
+
 def _contained(left: Value, right: Value) -> bool | None:
     """Whether a key is in a dict, as far as it is known what is in there."""
     table = right.object
-    if isinstance(table, Made) and table.path == "os.environ" and left.constant in launchers.SET:
+    if _is_environment(right) and left.constant in launchers.SET:
         return True
     if isinstance(table, Table) and isinstance(left.constant, str) and not right.tags & Tag.MAYBE:
         if any(key == left.constant for key, _ in table.entries):
