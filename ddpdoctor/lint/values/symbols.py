@@ -16,6 +16,8 @@ from itertools import count
 from typing import Any
 
 _numbers: dict[tuple[object, ...], int] = {}
+#: comparisons with a text, by their number: what is compared, and the text
+_texts: dict[int, tuple[object, object]] = {}
 _next = count(1).__next__
 #: a number that no structure has
 NO_SYMBOL = 0
@@ -42,7 +44,17 @@ def operation(name: str, arguments: Iterable[Any]) -> tuple[int, bool]:
     Constants count with their types: `x is 1` and `x is True` are two unknowns.
     """
     positive = _POSITIVE.get(name, name)
-    return number((positive, *map(_typed, arguments))), positive is not name
+    typed = tuple(map(_typed, arguments))
+    made = number((positive, *typed))
+    if positive == "Eq" and len(typed) == 2 and isinstance(typed[1], tuple) and typed[1][:1] == (str,):
+        _texts[made] = (typed[0], typed[1])
+    return made, positive is not name
+
+
+def exclude(one: int, two: int) -> bool:
+    """Whether two unknowns cannot both be true: what one unknown is compared with are two texts."""
+    of_one, of_two = _texts.get(one), _texts.get(two)
+    return of_one is not None and of_two is not None and of_one[0] == of_two[0] and of_one[1] != of_two[1]
 
 
 def file_question(path: object, what: str) -> int:
@@ -76,5 +88,10 @@ def hold() -> Held:
     held = _held() if _held is not None else None
     if held is None:
         held = Held()
-        _held = weakref.ref(held, lambda _: _numbers.clear())
+        _held = weakref.ref(held, lambda _: _forget())
     return held
+
+
+def _forget() -> None:
+    _numbers.clear()
+    _texts.clear()

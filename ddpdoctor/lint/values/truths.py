@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ddpdoctor.lint.values.abstract_objects import Table
-from ddpdoctor.lint.values.symbols import number
+from ddpdoctor.lint.values.symbols import exclude, number
 from ddpdoctor.lint.values.tags import STICKY, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank, symbol
 
@@ -126,6 +126,8 @@ def outcome(symbol: Symbol, known: Mapping[int, bool]) -> bool | None:
     does."""
     if symbol.key in known:
         return known[symbol.key] is not symbol.negated
+    if any(held and exclude(symbol.key, other) for other, held in known.items()):
+        return symbol.negated
     if symbol.parts is None:
         return None
     name, *sides = symbol.parts
