@@ -81,6 +81,7 @@ KNOWN = {
         "DD173: what was never on a GPU",
         "DD174: the first node only",
         "DD175: a global that may be something else",
+        "DD179: what is only read, and what is written elsewhere",
         "DD182: a queue of features",
         "DD182: averages that are shown, and batch norm",
         "DD184: a sum that is shown",

@@ -11,7 +11,8 @@ from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import last_name, walk
 
-_BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.PREPARED
+#: depends on the rank, also as what `bounds[rank]` gives
+_BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.IN_GROUP | Tag.PREPARED
 
 
 def same_everywhere(over: Value) -> bool:
