@@ -6,7 +6,8 @@ Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, 
 `accelerator.gather` and `gather_for_metrics` of something that has one entry for each token, such as
 `inputs["attention_mask"]` or logits that are averaged right after, which no `pad_across_processes` has made equally
 long; and collectives of tensors of which each rank's data decides how many elements they have: `x[x > 0.5]`,
-`nonzero()`, `unique()`, a `torch.cat` of what a condition let into a list.
+`nonzero()`, `unique()`, a `torch.cat` of what a condition let into a list, and texts that a model of transformers has
+generated, which end with the longest one of the rank.
 
 ## Why it harms
 The last batch of an epoch is smaller. A gather into buffers that were created before the loop then fails with a size
@@ -118,8 +119,12 @@ def _of_picked(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield _unequal(facts, call, call.path.rpartition(".")[2])
     for call in facts.methods("gather", "gather_for_metrics"):
         # a tensor has a method of that name, too, with a dimension before
-        if len(call.args) == 1 and _is_picked(call.args[0]):
+        if len(call.args) == 1 and any(map(_is_picked, _each_of(call.args[0]))):
             yield _unequal(facts, call, call.method)
+
+
+def _each_of(given: Value) -> tuple[Value, ...]:
+    return given.object.items if isinstance(given.object, Items) else (given,)
 
 
 def _unequal(facts: ModuleFacts, call: CallEvent, op: str) -> Finding | None:
@@ -141,11 +146,24 @@ def _is_picked(value: Value, depth: int = 0) -> bool:
         return False
     if name in vocabulary.PICKING or name in _PICKING:
         return of.taint is Taint.RANK_LOCAL
+    if name == "generate" and isinstance(obj, Made):
+        return _is_of_own_length(obj)
     if name in _JOINING and isinstance(of.object, Listed):
         element = of.object.element
         uneven = bool(of.tags & Tag.UNEVEN) and not of.tags & Tag.FILLED_UP
         return uneven or (element is not None and _is_picked(element, depth + 1))
     return name in _KEEPING and depth < _DEEPEST and _is_picked(of, depth + 1)
+
+
+#: what tells a model of transformers how long a text may become, and what makes all equally long
+_LONGEST = frozenset({"max_new_tokens", "max_length", "generation_config"})
+_EQUAL = frozenset({"min_new_tokens", "min_length", "synced_gpus"})
+
+
+def _is_of_own_length(made: Made) -> bool:
+    """Whether it is a text of a model of transformers, which ends where the last one of this rank's batch does."""
+    given = dict(made.keywords)
+    return bool(_LONGEST & given.keys()) and not _EQUAL & given.keys() and not made.opaque
 
 
 #: methods of methods that are followed
