@@ -69,6 +69,7 @@ KNOWN = {
         "DD124: every rank downloads what it does not find",
         "DD129: in an expression",
         "DD131: a seed from the configuration that a function is given",
+        "DD133: a list of which each rank takes its share",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
         "DD144: one node by condition",

@@ -310,6 +310,25 @@ def _evaluated(call: MethodCall, made: Made) -> Value | None:
     return enter_method(call.frame, _RUN, call.site) if reduced else None
 
 
+_COMPUTE = Collective("compute (torchmetrics)", returns_uniform=True)
+
+
+def _reduced(call: MethodCall, made: Made) -> Value | None:
+    """`metric.compute()` of torchmetrics, which gathers what all ranks have; what it gave is kept until the next update
+    (torchmetrics 1.8, `Metric._wrap_compute`)."""
+    head, _, name = made.path.rpartition(".")
+    alone = made.keyword("sync_on_compute")
+    is_metric = head.partition(".")[0] == "torchmetrics" and name[:1].isupper() and not made.opaque
+    if not is_metric or (alone is not None and alone.constant is not True):
+        return None
+    kept = any(
+        event.method == "compute" and not event.context.some_ranks_only and event.receiver is not None
+        and event.receiver.object == made
+        for event in call.machine.calls
+    )  # fmt: skip
+    return None if kept else enter_method(call.frame, _COMPUTE, call.site)
+
+
 def _metric(call: MethodCall, made: Made) -> Value | None:
     """What a metric of Hugging Face's gives of the data that this rank has added, or hands to it."""
     if made.path not in vocabulary.METRICS or made.keyword("num_process") is not None:
@@ -361,6 +380,7 @@ RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Colle
     (_prepared, {"skip_first_batches", *(name for _, name in frameworks.PREPARING)}),
     (_starts, ("run",)),
     (_evaluated, ("run",)),
+    (_reduced, ("compute",)),
     (_metric, ("compute",)),
     (_moved_object, _MOVING),
 )
