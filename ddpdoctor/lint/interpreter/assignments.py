@@ -125,9 +125,18 @@ def chosen_here(frame: Frame, node: ast.AST, value: Value) -> Value:
     return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
 
 
+def _is_in_shared_memory(frame: Frame, owner: Value, name: str) -> bool:
+    """Whether it may be the `value` of multiprocessing's `Value`: all ranks read what one has set there."""
+    made = owner.object
+    unseen = made is None or (isinstance(made, Made) and made.path.endswith(".Value"))
+    return name == "value" and unseen and "multiprocessing" in frame.module.text
+
+
 def _store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, value: Value) -> None:
     key = symbol_key(owner)
     if key is None:
+        return
+    if frame.mask != EVERY_RANK and _is_in_shared_memory(frame, owner, name):
         return
     if frame.mask != EVERY_RANK:
         known = frame.stores.get((key, name))
