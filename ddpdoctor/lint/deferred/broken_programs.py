@@ -85,7 +85,7 @@ class _Options(NamedTuple):
         nodes = walk(tree)
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         held = _given_by(nodes, _parses)
-        held |= _given_by(nodes, _calls(_returning(nodes, held)))
+        held = vocabulary.SETTINGS_NAMES & (held | _given_by(nodes, _calls(_returning(nodes, held))))
         if not held or not _parses_by_itself(nodes, calls) or any(map(_HIDDEN.search, used)):
             return None
         texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -110,7 +110,7 @@ def _set_otherwise(calls: Iterable[ast.Call], used: Iterable[bytes]) -> Iterator
 def _parses_by_itself(nodes: Sequence[ast.AST], calls: Sequence[ast.Call]) -> bool:
     """Whether the parsers are made here, and nobody gets one who may declare options, too."""
     parsers = {last_name(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and _parses(call)}
-    passed = {last_name(one) for call in calls for one in call.args}
+    passed = {last_name(one) for call in calls for one in (*call.args, *(keyword.value for keyword in call.keywords))}
     return parsers <= _given_by(nodes, _calls(_PARSERS)) and parsers.isdisjoint(passed)
 
 

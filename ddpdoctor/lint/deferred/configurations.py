@@ -166,8 +166,7 @@ class Configurations:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command
         line."""
         spelled = name.encode()
-        option = re.compile(rb"--" + re.sub(rb"[-_]", b"[-_]", re.escape(spelled)) + rb"\b")
-        if _in_any(option, self._texts):
+        if self._is_option(name):
             return []
         setting = re.compile(
             rb"^[ \t]*(?:\w+\.)?[\"']?"
@@ -186,10 +185,20 @@ class Configurations:
             return frozenset()
         trees = (source.tree_of(text) for text in (self.programs or {}).values() if spelled in text)
         sets = [(tree, node) for tree in trees if tree is not None for node in _assignments(tree, name)]
-        apart = [(node.value, _names_in(conditions_around(tree, node.lineno))) for tree, node in sets]
-        is_off = [isinstance(value, ast.Constant) and not value.value for value, names in apart if not names]
-        found = frozenset[str]().union(*(names for _, names in apart))
-        return found if is_off and all(is_off) else frozenset()
+        apart = [(node.value, conditions_around(tree, node.lineno)) for tree, node in sets]
+        is_off = [isinstance(value, ast.Constant) and not value.value for value, tests in apart if not tests]
+        asked = [frozenset(filter(self._is_option, _names_in(tests))) for _, tests in apart if tests]
+        alone = is_off and all(is_off) and all(asked)
+        return frozenset[str]().union(*asked) if alone else frozenset()
+
+    def _is_option(self, name: str) -> bool:
+        """Whether something gives or declares an option of the command line of this name."""
+        return _in_any(_option(name), self._texts)
+
+
+def _option(name: str) -> re.Pattern[bytes]:
+    spelled = re.escape(name.replace("-", "_").encode()).replace(b"_", b"[-_]")
+    return re.compile(rb"--" + spelled + rb"\b")
 
 
 def _assignments(tree: ast.Module, name: str) -> Iterator[ast.Assign]:

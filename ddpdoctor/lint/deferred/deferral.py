@@ -25,8 +25,13 @@ def confirmed(findings: Iterable[Finding], named: Set[str] = frozenset()) -> Ite
     Of the files in `named`, how the repository starts them is not asked: who names a file means to start it.
     """
     repositories: dict[str, Repository] = {}
+    tops: dict[str, str] = {}
     for finding in findings:
-        top = top_of(os.path.abspath(finding.file))  # noqa: PTH100 - as the folders that are climbed out of
+        path = os.path.abspath(finding.file)  # noqa: PTH100 - as the folders that are climbed out of
+        folder = os.path.dirname(path)  # noqa: PTH120 - as above
+        if folder not in tops:
+            tops[folder] = top_of(path)
+        top = tops[folder]
         repository = repositories.setdefault(top, Repository(top))
         shown = confirmation(repository, finding, asked=_noted(finding), started=finding.file in named)
         if shown is not None:

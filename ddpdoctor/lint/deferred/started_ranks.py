@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 
 from ddpdoctor.lint.deferred import rank_starters
@@ -168,11 +167,12 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
         return None
+    users = repository.users_of(path)
     # a proof is about what uses the file as well
-    users = {path} if finding.severity is Severity.WARNING else repository.users_of(path)
-    if users is None or any(_is_shown(repository, user) for user in users):
+    meant = {path} if finding.severity is Severity.WARNING else users
+    if meant is None or any(_is_shown(repository, one) for one in meant):
         return None
-    if any(map(functools.partial(_has_lightning_start_others, repository), repository.users_of(path) or ())):
+    if any(_has_lightning_start_others(repository, user) for user in users or ()):
         return None
     said = "scripts and texts start several ranks of other programs" if launches.by_launcher else (
         "scripts and texts start programs as one process"

@@ -18,8 +18,6 @@ from ddpdoctor.program import source
 
 #: what does harm at the moment in which a line runs
 _AS_IT_RUNS = frozenset({"DD124", "DD143", "DD171", "DD173", "DD174", "DD175", *IF_SEVERAL_COME})
-#: what a run without the option does not come to
-_OF_ONE_OPTION = IF_SEVERAL_COME
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -95,7 +93,7 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
     and no command that starts the program gives it."""
     path = path_of(finding)
-    commands = repository.launches.commands(path) if finding.code in _OF_ONE_OPTION else []
+    commands = repository.launches.commands(path) if finding.code in IF_SEVERAL_COME else []
     module = given_options.module_of(read_file(path) or b"") if commands else None
     if module is None:
         return None

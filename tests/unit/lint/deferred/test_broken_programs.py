@@ -63,6 +63,8 @@ def test_what_nothing_gives_ends_the_program(body: str, read: str) -> None:
         "setattr(args, 'work' + 'ers', 1)\nprint(args.workers)",
         "vars(args).update(read())\nprint(args.workers)",
         "more(parser)\nprint(args.workers)",
+        "more(one=parser)\nprint(args.workers)",
+        "hps = parser.parse_args()\nsetattr(hps, 'workers', 1)\nprint(hps.workers)",
         "args = read()\nprint(args.workers)",
         "print(args.__class__)",
         # another `args`
