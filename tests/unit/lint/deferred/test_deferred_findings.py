@@ -2325,6 +2325,8 @@ def parse():
         ("--opts THROUGHPUT_MODE True", SETTINGS, "error"),
         # on as it is, or set by something else
         ("", SETTINGS.replace("= False", "= True"), "error"),
+        ("", SETTINGS.replace("if args.throughput:", "if torch.cuda.is_available():"), "error"),
+        ("", SETTINGS.replace("if args.throughput:", "if _given(args, 'throughput'):"), "hint"),
         (
             "",
             SETTINGS.replace("    if args.throughput:\n        config", "    for _ in (1,):\n        config"),
