@@ -33,6 +33,7 @@ from ddpdoctor.lint.deferred.used_at_all import (
     ends_before,
     in_test,
     never_given,
+    not_imported,
     not_run,
     of_a_copy,
     switched_off,
@@ -55,6 +56,9 @@ _SEEDS_MADE = re.compile(
 )
 
 
+_Ask = Callable[[Repository, Finding], Confirmation | None]
+
+
 def confirmation(
     repository: Repository, finding: Finding, *, asked: bool, started: bool = False
 ) -> Confirmation | None:
@@ -66,8 +70,9 @@ def confirmation(
         return told
     # where it is started as several ranks, on several nodes, a place shows
     started = started or (told is not None and told.at is not None)
-    of_start = () if started else (without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
-    against = (of_a_copy, in_test, not_run, set_by_rank, ends_before, *of_start)
+    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, set_by_rank, ends_before)
+    if not started:
+        against = (*against, not_imported, without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 
@@ -162,7 +167,7 @@ def _several_devices(repository: Repository, _finding: Finding) -> Confirmation 
 
 
 #: what the other files have to show, by code; None if they do not
-_CONFIRMING: dict[str, Callable[[Repository, Finding], Confirmation | None]] = {
+_CONFIRMING: dict[str, _Ask] = {
     "DD101": _epochs,
     "DD103": of_a_trainer,
     "DD116": ends_without_waiting,

@@ -12,6 +12,7 @@ from functools import cached_property
 from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
+from ddpdoctor.lint.deferred.failing_imports import FailingImport, FailingImports
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
@@ -136,6 +137,14 @@ class Repository:
         """What a program and the files that it imports contain; None if that cannot be told."""
         files = self._imports.of(path)
         return [(self.texts or {})[file] for file in sorted(files)] if files is not None else None
+
+    def failing_import(self, path: str) -> FailingImport | None:
+        """An import of the project's own modules that fails when a file is run, None if none surely does."""
+        return self._failing_imports.first(path)
+
+    @cached_property
+    def _failing_imports(self) -> FailingImports:
+        return FailingImports(self.texts or {}, _holds)
 
     def uses(self, program: str, path: str) -> bool:
         """Whether a program imports a file, directly or not."""
@@ -346,6 +355,14 @@ def _names(text: bytes, name: bytes) -> bool:
         if owner is None or not re.search(rb"\b(?:import|as)\s+" + re.escape(owner) + rb"\b", text):
             return True
     return False
+
+
+def _holds(folder: str, name: str) -> bool:
+    """Whether a folder has anything of a name, whatever its ending."""
+    try:
+        return any(entry.partition(".")[0] == name for entry in os.listdir(folder))  # noqa: PTH208 - names alone
+    except OSError:
+        return False
 
 
 def _is_apart(path: str) -> bool:

@@ -89,6 +89,15 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
     return Confirmation(said, Severity.HINT, Place(path, broken.line), f"if line {broken.line} is mended, ")
 
 
+def not_imported(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the file cannot be run or imported: it imports what the project does not have, or what does not parse."""
+    if finding.severity is Severity.HINT or (failing := repository.failing_import(path_of(finding))) is None:
+        return None
+    name = posixpath.basename(failing.path)
+    said = f"the program ends in an error here: {failing.said}"
+    return Confirmation(said, Severity.HINT, Place(failing.path, failing.line), f"if {name}:{failing.line} is mended, ")
+
+
 def without_its_option(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
     and no command that starts the program gives it."""

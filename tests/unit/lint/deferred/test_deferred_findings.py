@@ -2286,6 +2286,19 @@ def test_what_a_program_does_not_come_to_because_of_an_error_is_a_hint(repositor
     assert told["broken.py"].related[-1].message == "the program ends in an error here: it has no option workers"
 
 
+def test_what_cannot_be_imported_is_a_hint(repository: Repository) -> None:
+    text = EVALUATES.replace("if args.evaluate and ", "if ").replace("import argparse", "from model import net", 1)
+    text = "import argparse\n" + text + '\nif __name__ == "__main__":\n    pass\n'
+    repository({"train.py": text, "model/__init__.py": "", "run.sh": "torchrun train.py"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == "hint"
+    assert finding.message.startswith("if train.py:2 is mended, ")
+    assert finding.related[-1].message == "the program ends in an error here: model has no net"
+    # who names the file means to run it
+    (named,) = engine.lint(["train.py"], Settings(frozenset({"DD111"}))).findings
+    assert named.severity.value == "error"
+
+
 TURNED_ON = """\
 import torch.distributed as dist
 

@@ -1,0 +1,206 @@
+"""Where an import of a project's own module ends in an error: there is no such module, it lacks the name, or it does
+not parse in any version of Python 3. Pure.
+
+Only imports that surely run count: the statements of a module outside of conditions and `try`.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ddpdoctor.lint.knowledge.packages import LIBRARIES
+from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import FUNCTIONS
+from ddpdoctor.program.nodes import walk
+
+#: what a merge leaves where it could not decide
+_CONFLICT = re.compile(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
+#: what a parser says of what only Python 2 parses
+_PRINTED = "Missing parentheses in call to"
+#: what may give a module names, or a package modules, that its statements do not show
+_HIDDEN = re.compile(
+    rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module"
+    rb"|^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*\(?[ \t]*\*",
+    re.MULTILINE,
+)
+#: what each module has
+_OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
+
+
+class FailingImport(NamedTuple):
+    """A statement that ends in an error, or a line for which a file cannot be imported, and why."""
+
+    path: str
+    line: int
+    said: str
+
+
+class FailingImports:
+    """The imports among some files that fail, each file parsed once."""
+
+    def __init__(self, texts: Mapping[str, bytes], holds: Callable[[str, str], bool]) -> None:
+        """
+        Args:
+            texts: What the files contain, by their paths.
+            holds: Whether a folder has anything of a name, whatever its ending: a compiled module, too.
+        """
+        self._texts = texts
+        self._holds = holds
+        self._trees: dict[str, ast.Module | source.Unreadable] = {}
+        self._bound: dict[str, frozenset[str]] = {}
+        self._homes: dict[str, list[str]] = {}
+
+    def first(self, path: str) -> FailingImport | None:
+        """An import that fails when a file is run or imported, its own or one of what it imports."""
+        # a program sees what is beside it, unless it is run as a module of its package
+        folder = posixpath.dirname(path)
+        root = folder if b"__main__" in self._texts.get(path, b"") and not self._is_package(folder) else ""
+        reached, left = {path}, [path]
+        while left and left[0] in self._texts:
+            file = left.pop(0)
+            tree = self._tree(file)
+            if isinstance(tree, source.Unreadable):
+                return _unparsed(file, self._texts[file], tree)
+            for statement in tree.body:
+                for asked in _imports(statement, file):
+                    found = self._found(asked, root)
+                    if isinstance(found, FailingImport):
+                        return found
+                    left += [one for one in found if one not in reached]
+                    reached.update(found)
+        return None
+
+    def _found(self, asked: _Import, root: str) -> FailingImport | list[str]:
+        """The files that an import runs, as far as is sure which, or how it fails."""
+        if asked.folder:
+            home = next(filter(self._is_package, _above(asked.folder)), "")
+            inside = posixpath.join(asked.folder, *asked.parts)
+            rest = inside[len(home) + 1 :].split("/") if inside != home else []
+        else:
+            home, rest = self._home(asked, root), list(asked.parts[1:])
+        return self._through(asked, home, rest) if home else []
+
+    def _home(self, asked: _Import, root: str) -> str:
+        """The folder of a package, or the path of a module without its ending, that the first part of an absolute
+        import surely means; "" if that cannot be told."""
+        head = asked.parts[0]
+        if head in LIBRARIES.values():
+            return ""
+        around = (folder for folder in _above(posixpath.dirname(asked.path)) if posixpath.basename(folder) == head)
+        inside = (folder for folder in around if not self._is_package(posixpath.dirname(folder)))
+        sure = next((one for one in ((f"{root}/{head}" if root else ""), *inside) if self._file(one)), "")
+        # another of the name may come first in the path of modules, by an option or a variable
+        others = (one for one in self._all_homes(head) if one != sure)
+        return "" if any(self._holds(*posixpath.split("/".join((one, *asked.parts[1:])))) for one in others) else sure
+
+    def _all_homes(self, head: str) -> list[str]:
+        """All that the files have under a name, at whatever depth."""
+        if head not in self._homes:
+            around = (folder for path in self._texts for folder in _above(path.removesuffix(".py")))
+            self._homes[head] = sorted({folder for folder in around if posixpath.basename(folder) == head})
+        return self._homes[head]
+
+    def _through(self, asked: _Import, home: str, rest: Sequence[str]) -> FailingImport | list[str]:
+        """On from a package to the module that is meant, through all whose statements run on the way."""
+        place, run = home, [self._file(home)]
+        for name in rest:
+            if not self._is_package(place) or self._may_hide(run[-1]):
+                return list(filter(None, run))
+            if not self._holds(place, name):
+                return asked.failing(f"{posixpath.basename(place)} has no module {name}")
+            place = f"{place}/{name}"
+            run.append(self._file(place))
+        module = run[-1]
+        for name in asked.names if module and not self._may_hide(module) else ():
+            if self._binds(module, name):
+                continue
+            if self._is_package(place) and self._holds(place, name):
+                run.append(self._file(f"{place}/{name}"))
+            else:
+                return asked.failing(f"{posixpath.basename(place)} has no {name}")
+        return list(filter(None, run))
+
+    def _binds(self, file: str, name: str) -> bool:
+        if file not in self._bound:
+            tree = self._tree(file)
+            self._bound[file] = _bound(tree) if isinstance(tree, ast.Module) else frozenset()
+        return name in self._bound[file]
+
+    def _may_hide(self, file: str) -> bool:
+        return not file or bool(_HIDDEN.search(self._texts[file]))
+
+    def _is_package(self, folder: str) -> bool:
+        return f"{folder}/__init__.py" in self._texts
+
+    def _file(self, place: str) -> str:
+        """The file of a package or module, "" if it has none that is Python."""
+        return next((file for file in (f"{place}/__init__.py", f"{place}.py") if file in self._texts), "")
+
+    def _tree(self, path: str) -> ast.Module | source.Unreadable:
+        if path not in self._trees:
+            decoded = source.decode(self._texts[path])
+            self._trees[path] = source.parse(decoded.text) if isinstance(decoded, source.DecodedSource) else decoded
+        return self._trees[path]
+
+
+class _Import(NamedTuple):
+    """One import of a statement."""
+
+    path: str
+    line: int
+    #: where a relative one begins, "" of an absolute one
+    folder: str
+    parts: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def failing(self, said: str) -> FailingImport:
+        return FailingImport(self.path, self.line, said)
+
+
+def _imports(statement: ast.stmt, path: str) -> Iterator[_Import]:
+    """The modules that a statement imports."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            yield _Import(path, statement.lineno, "", tuple(alias.name.split(".")))
+    elif isinstance(statement, ast.ImportFrom):
+        folder = posixpath.dirname(path) if statement.level else ""
+        for _ in range(statement.level - 1):
+            folder = posixpath.dirname(folder)
+        parts = tuple(statement.module.split(".")) if statement.module else ()
+        names = tuple(alias.name for alias in statement.names if alias.name != "*")
+        yield _Import(path, statement.lineno, folder, parts, names)
+
+
+def _above(folder: str) -> Iterator[str]:
+    """A folder and those around it, the nearest first."""
+    while folder not in ("/", ""):
+        yield folder
+        folder = posixpath.dirname(folder)
+
+
+def _unparsed(path: str, raw: bytes, why: source.Unreadable) -> FailingImport | None:
+    """What no newer Python would parse either."""
+    name = posixpath.basename(path)
+    if (conflict := _CONFLICT.search(raw)) is not None:
+        line = raw.count(b"\n", 0, conflict.start()) + 1
+        return FailingImport(path, line, f"{name} holds a merge that was not decided")
+    return FailingImport(path, why.line, f"{name} is written for Python 2") if _PRINTED in why.message else None
+
+
+def _bound(tree: ast.Module) -> frozenset[str]:
+    """The names that something in a file sets, at whatever depth."""
+    names: set[str] = set(_OF_MODULES)
+    for node in walk(tree):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Global):
+            names.update(node.names)
+    return frozenset(names)

@@ -1,0 +1,95 @@
+"""An import that fails whatever is installed is found as one; one that may succeed is not."""
+
+from __future__ import annotations
+
+import posixpath
+
+import pytest
+
+from ddpdoctor.lint.deferred.failing_imports import FailingImports
+
+
+def fails(files: dict[str, str], *others: str) -> tuple[str, int, str] | None:
+    """Where an import fails when the first file is run, and why; `others` are files that are not Python."""
+
+    def holds(folder: str, name: str) -> bool:
+        around = (path for path in ("/" + path for path in (*files, *others)) if path.startswith(f"{folder}/"))
+        return any(path[len(folder) + 1 :].split("/")[0].partition(".")[0] == name for path in around)
+
+    texts = {f"/{path}": text.encode() for path, text in files.items()}
+    found = FailingImports(texts, holds).first(next(iter(texts)))
+    return (posixpath.basename(found.path), found.line, found.said) if found is not None else None
+
+
+PROGRAM = 'if __name__ == "__main__":\n    main()\n'
+CONFLICT = "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> other\n"
+CALLS = "def build(): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"r/a.py": f"from model import net\n{PROGRAM}", "r/model/__init__.py": ""}, ("a.py", 1, "model has no net")),
+        ({"r/a.py": f"import model.net\n{PROGRAM}", "r/model/__init__.py": ""}, ("a.py", 1, "model has no module net")),
+        ({"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": CALLS}, ("a.py", 1, "data has no load")),
+        # of a module that is no program, what its own package has
+        ({"r/p/a.py": "from . import b", "r/p/__init__.py": ""}, ("a.py", 1, "p has no b")),
+        ({"r/p/a.py": "from .b import c", "r/p/__init__.py": ""}, ("a.py", 1, "p has no module b")),
+        ({"r/p/q/a.py": "from ..b import c", "r/p/__init__.py": "", "r/p/q/__init__.py": ""},
+         ("a.py", 1, "p has no module b")),
+        ({"r/p/q/a.py": "import p.b", "r/p/__init__.py": "", "r/p/q/__init__.py": ""},
+         ("a.py", 1, "p has no module b")),
+        # further on, and of a package whose statements run on the way
+        ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": "\nimport c", "r/c.py": "from b import no"},
+         ("c.py", 1, "b has no no")),
+        ({"r/a.py": f"import p.b\n{PROGRAM}", "r/p/__init__.py": "from .c import x", "r/p/b.py": ""},
+         ("__init__.py", 1, "p has no module c")),
+        # what no Python 3 parses
+        ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
+         ("b.py", 2, "b.py holds a merge that was not decided")),
+        ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": 'x = 1\nprint "x"\n'}, ("b.py", 2, "b.py is written for Python 2")),
+    ],
+)  # fmt: skip
+def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, int, str]) -> None:
+    assert fails(files) == told
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"r/a.py": f"from model import net\n{PROGRAM}", "r/model/__init__.py": "", "r/model/net.py": ""},
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "if x:\n    def load(): ...\n"},
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "def f():\n    global load\n    load = 1\n"},
+        # what is installed, or may be
+        {"r/a.py": f"import torch, numpy.linalg\n{PROGRAM}"},
+        {"r/a.py": f"from datasets import load\n{PROGRAM}", "r/datasets/own.py": ""},
+        {"r/a.py": f"from transformers import Trainer\n{PROGRAM}", "r/transformers/__init__.py": ""},
+        {"r/p/a.py": "from tokenizers import load", "r/p/__init__.py": "", "r/p/tokenizers.py": ""},
+        {"r/p/django/a.py": "import django.forms", "r/p/__init__.py": "", "r/p/django/__init__.py": ""},
+        # run as a module of its package, it sees another folder
+        {"r/p/a.py": f"from data import load\n{PROGRAM}", "r/p/__init__.py": "", "r/p/data.py": ""},
+        # another folder has it, and may come first
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "", "r/src/data.py": "load = 1"},
+        # on a condition, in what may go on, or later
+        {"r/a.py": f"try:\n    from data import load\nexcept ImportError: ...\n{PROGRAM}", "r/data.py": ""},
+        {"r/a.py": f"if x:\n    from data import load\n{PROGRAM}", "r/data.py": ""},
+        {"r/a.py": f"def f():\n    from data import load\n{PROGRAM}", "r/data.py": ""},
+        # names that no statement shows
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "from other import *"},
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "globals()['load'] = 1"},
+        {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "def __getattr__(name): ..."},
+        {"r/a.py": f"import p.b.c\n{PROGRAM}", "r/p/__init__.py": "__path__.append('x')"},
+        # what a newer Python may parse
+        {"r/a.py": f"import b\n{PROGRAM}", "r/b.py": "x = = 1"},
+        # files that import each other
+        {"r/a.py": f"import b\n{PROGRAM}", "r/b.py": "import c", "r/c.py": "import b"},
+    ],
+)
+def test_what_may_be_there(files: dict[str, str]) -> None:
+    assert fails(files) is None
+
+
+def test_a_compiled_module_is_one() -> None:
+    files = {"r/p/a.py": "from ._C import nms\nfrom . import _C", "r/p/__init__.py": ""}
+    assert fails(files, "r/p/_C.cpython-311-x86_64-linux-gnu.so") is None
+    assert fails(files) == ("a.py", 1, "p has no module _C")
