@@ -25,7 +25,7 @@ No automatic fix.
 
 ## When it is wrong
 After `hasattr` or `isinstance` tests of the same object, nothing is reported, nor of a constant that the call itself
-chooses (`epoch if training else 0`).
+chooses (`epoch if training else 0`), nor where the loops over what the sampler gives only evaluate.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -36,6 +36,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import loaders, loop_purpose
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
@@ -70,11 +71,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif obj.path == aliases.SAMPLER and _repeated(call) and call.args and call.args[0].known:
-            if isinstance(call.node.args[0], ast.IfExp):
-                continue  # `epoch if training else 0`: who evaluates wants the same order each time
+            # who evaluates wants the same order each time, also in `epoch if training else 0`
+            if isinstance(call.node.args[0], ast.IfExp) or _evaluates(facts, obj):
+                continue
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
             yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _evaluates(facts: ModuleFacts, sampler: Made) -> bool:
+    """Whether loops go through what the sampler gives, and none of them trains."""
+    over = [one for one in facts.iterations if (of := loaders.sampler_of(one.loop.over)) and of.site == sampler.site]
+    return bool(over) and not any(loop_purpose.trains(facts, one) for one in over)
 
 
 def _repeated(call: CallEvent) -> bool:
