@@ -63,7 +63,10 @@ _ON_TENSOR = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broad
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device choices that an NCCL collective on the current device always precedes."""
+    made = list(facts.named(devices.GROUP))
     for setter in facts.named(*devices.SETTERS):
+        if not any(group.index < setter.index and _comes_before(group, setter) for group in made):
+            continue
         before = [c for c in facts.calls if c.index < setter.index and _comes_before(c, setter)]
         groups = [c for c in before if c.path == devices.GROUP and _on_nccl(facts, c, before) and not devices.bound(c)]
         if not groups or any(c.path in devices.SETTERS for c in before):
