@@ -91,7 +91,10 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
 
 def not_imported(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the file cannot be run or imported: it imports what the project does not have, or what does not parse."""
-    if finding.severity is Severity.HINT or (failing := repository.failing_import(path_of(finding))) is None:
+    path = path_of(finding)
+    failing = repository.failing_import(path) if finding.severity is not Severity.HINT else None
+    # what a file is told that does not parse is about that
+    if failing is None or source.tree_of(read_file(path) or b"") is None:
         return None
     name = posixpath.basename(failing.path)
     said = f"the program ends in an error here: {failing.said}"

@@ -41,7 +41,7 @@ from ddpdoctor.lint.values.values import (
     unknown,
 )
 from ddpdoctor.program.modules import ClassInfo, Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.sites import SourceSite
 
@@ -225,17 +225,45 @@ def _instance_attribute(machine: Machine, frame: Frame, owner: Value, name: str,
         return stored
     if name == COMPILED:
         return owner
-    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
-        return FIRST_RANK
-    sampler = loader_join.kept(owner, name)
-    if sampler is not None:
-        return sampler
+    by_name = _named_of_instance(machine, frame, owner, name) or loader_join.kept(owner, name)
+    if by_name is not None:
+        return by_name
     for base in framework_objects.bases(machine, obj.info):
         found = framework_objects.attribute(base, name)
         if found is not None:
             return found
     value = unknown("attribute", owner.atoms, name)
     return machine.by_name(value.with_object(Method(owner, name)), name)
+
+
+def _named_of_instance(machine: Machine, frame: Frame, owner: Value, name: str) -> Value | None:
+    """What an attribute is by its name; in an object of options, what others have put there (`args.gpu = gpu`), or the
+    rank of an option that a file in reach declares."""
+    if name in vocabulary.FIRST_RANK_ATTRIBUTES:
+        return FIRST_RANK
+    key = symbol_key(owner)
+    if key is None or not _holds_options(owner.object.info):
+        return None
+    given = machine.heap.get((key, name))
+    if given is not None or name != "local_rank":
+        return given
+    declared = any(name in module.options for module in (frame.module, *machine.reached.values()))
+    return LOCAL_RANK_NUMBERS if declared else None
+
+
+@lru_cache(maxsize=256)
+def _holds_options(info: ClassInfo) -> bool:
+    """Whether its objects get attributes of any name that they are given: `for k, v in kwargs.items(): setattr(self, k,
+    v)`, `self.__dict__.update(kwargs)`."""
+    nodes = walk(info.node)
+    held = {node for node in nodes if isinstance(node, ast.Attribute) and node.attr == "__dict__"}
+    set_ = any(isinstance(node, ast.Assign) and not held.isdisjoint(node.targets) for node in nodes)
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return set_ or any(
+        last_name(func) == "setattr"
+        or (isinstance(func, ast.Attribute) and func.attr == "update" and func.value in held)
+        for func in calls
+    )
 
 
 def _mode(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
