@@ -94,7 +94,7 @@ _OR_NEWER = (
 #: a version of torch before 2 that is asked for or was used
 _TORCH_1 = re.compile(
     rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
-    rb"\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?)[01]\.\d+" + _OR_NEWER,
+    rb"\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?|[-_]?v?)[01]\.\d+" + _OR_NEWER,
     re.IGNORECASE,
 )
 #: any such version
@@ -110,15 +110,20 @@ _RANGE = re.compile(
 #: the last torch before the first of a new series
 _LAST_BEFORE = {1: (0, 4), 2: (1, 13)}
 #: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
-#: `mmcv-full` was built for it; and timm 0.3 imports `torch._six`
+#: `mmcv-full` was built for it; timm 0.3 imports `torch._six`; and its packages name CUDA `pytorch-cuda`, not
+#: `cudatoolkit`, since 11.7
 _BESIDE_TORCH_1 = re.compile(
-    rb"\bpython\s*(?:==?|~=|\s)\s*3\.[67](?![\d.]*\s*(?:\+|~|/|,\s*3|to\b|(?:or|and)\b)|[\d.]*-\d)"
+    rb"\bpython\s*(?:==?|~=|:|\s)\s*3\.[67](?![\d.]*\s*(?:\+|~|/|,\s*3|to\b|(?:or|and)\b)|[\d.]*-\d)"
     rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d"
-    rb"|\btensorflow(?:[-_]gpu)?\s*(?:==?|~=)\s*1\.\d|\btimm\s*(?:==?|~=)\s*0\.3\.",
+    rb"|\btensorflow(?:[-_]gpu)?\s*(?:==?|~=)\s*1\.\d|\btimm\s*(?:==?|~=)\s*0\.3\."
+    rb"|\bcudatoolkit\s*==?\s*(?:9|10|11\.[0-6])\b",
     re.IGNORECASE,
 )
 _TORCH_2 = re.compile(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
-_LIGHTNING_1 = re.compile(rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)", re.IGNORECASE)
+_LIGHTNING_1 = re.compile(
+    rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:[<>=!~]=?\s*v?[\d.*]+\s*,\s*)*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)",
+    re.IGNORECASE,
+)
 #: the oldest Python on which a project can be installed
 _OLDEST_PYTHON = re.compile(
     rb"^[ \t]*(?:requires-python|python[-_]requires|python)[ \t]*[:=][ \t]*[\"']?[ \t]*"

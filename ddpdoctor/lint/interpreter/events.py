@@ -21,6 +21,8 @@ class Wrap(NamedTuple):
     #: created in the same function, or a parameter: not one of several that a factory returns
     unique: bool
     site: SourceSite
+    #: the attribute in which the wrapper has taken the network's place, "" if it has not
+    replaced: str = ""
 
 
 @record(frozen=True, slots=True)

@@ -52,7 +52,22 @@ def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.
     if key is None or args[0].tags & Tag.WRAPPED:
         return
     text = text_of(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
-    machine.wrapped.setdefault(key, Wrap(frame.guards, text, _unique(frame, args[0]), site))
+    wrap = Wrap(frame.guards, text, _unique(frame, args[0]), site, _replaced(frame, text, node))
+    machine.wrapped.setdefault(key, wrap)
+
+
+def _replaced(frame: Frame, text: str, node: ast.Call) -> str:
+    """The attribute of another object in which the wrapper takes the place of the network: `model.visual =
+    DDP(model.visual)`; "" where it does not. What an object stores in itself is known as it is."""
+    targets = (target for assign in frame.module.of(ast.Assign) if assign.value is node for target in assign.targets)
+    return next(
+        (
+            t.attr
+            for t in targets
+            if isinstance(t, ast.Attribute) and text_of(t) == text and not _is_self(frame, t.value)
+        ),
+        "",
+    )
 
 
 def _unique(frame: Frame, network: Value) -> bool:
@@ -73,7 +88,7 @@ def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -
         return True
     key = symbol_key(value)
     wrap = machine.wrapped.get(key) if key is not None else None
-    if wrap is None:
+    if wrap is None or (isinstance(node, ast.Attribute) and node.attr == wrap.replaced):
         return False
     here = {(g.truth, g.side) for g in frame.guards}
     if not all((g.truth, g.side) in here for g in wrap.guards):
