@@ -105,7 +105,12 @@ def _with_confirmed(results: list[FileResult], named: Set[str]) -> list[Finding]
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
-    sure = {(f.file, in_order(f)): f for f in with_room(lambda: [*deferral.confirmed(open_, named)])}
+    told = with_room(lambda: [*deferral.confirmed(open_, named)])
+    # where the finding that was about another one turned out a hint, the other one has to be asked about by itself
+    hints = {_place(f) for f in told if f.severity is Severity.HINT}
+    left = [f for f in _unproved(results, hints) if f not in open_] if hints else []
+    told += with_room(lambda: [*deferral.confirmed(left, named)]) if left else []
+    sure = {(f.file, in_order(f)): f for f in told}
     found: list[Finding] = []
     for result in results:
         more = {place: f for (file, place), f in sure.items() if file == result.path}
@@ -115,14 +120,24 @@ def _with_confirmed(results: list[FileResult], named: Set[str]) -> list[Finding]
     return found
 
 
-def _unproved(results: list[FileResult]) -> list[Finding]:
-    """Unsure findings, without those that another finding is about."""
+def _unproved(results: list[FileResult], hints: Set[_Place] = frozenset()) -> list[Finding]:
+    """Unsure findings, without those that another finding is about; `hints`: what is no warning although it was one in
+    its file."""
     open_ = [f for r in results for f in r.unsure]
     if not open_:
         return []
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
-              if f.severity is not Severity.HINT for r in f.related if not _is_own(r, f)}  # fmt: skip
+              if f.severity is not Severity.HINT and _place(f) not in hints
+              for r in f.related if not _is_own(r, f)}  # fmt: skip
     return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
+
+
+#: code, file and line of a finding
+_Place = tuple[str, str, int]
+
+
+def _place(finding: Finding) -> _Place:
+    return finding.code, finding.file, finding.line
 
 
 def _is_own(note: Related, finding: Finding) -> bool:

@@ -62,9 +62,23 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
             continue
         if path is not None and not paths.one_path(facts, call, path, node, found=found):
             continue
+        if contest in _FOR_ITSELF and (_before_the_others(facts, call) or _done_by_some(facts, call)):
+            continue
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
+
+
+def _before_the_others(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether Lightning's trainer starts the other ranks after the script's first process came by here."""
+    return call.context.from_script and bool(facts.named(frameworks.LIGHTNING))
+
+
+def _done_by_some(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether some ranks come to the same call before: they go first, as a rule, and the others find what they did."""
+    return any(
+        other.site == call.site and other.index < call.index and other.context.some_ranks_only for other in facts.calls
+    )
 
 
 def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call]) -> bool:
@@ -86,8 +100,8 @@ def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
         made.add((call.path, told))  # where another process has made it before, it finds the data
         if call.context.handler or _suppressed(call) or _of_one_process_too(facts, call):
             continue
-        if call.context.from_script and facts.named(frameworks.LIGHTNING):
-            continue  # its trainer starts the other ranks, after the script's first process came by here
+        if _before_the_others(facts, call):
+            continue
         path, node = call.argument(0, "root"), paths.argument_of(call.node, 0, "root")
         if path is not None and not paths.one_path(facts, call, path, node):
             continue

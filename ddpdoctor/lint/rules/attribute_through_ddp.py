@@ -124,8 +124,8 @@ def _network_has(facts: ModuleFacts, access: Access, made: Made | None) -> bool 
 
 def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Reads of what a network of the project has from what Accelerate has made of it."""
-    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC):
-        return  # what Fabric returns hands attributes on
+    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC) or _needs_deepspeed(facts):
+        return  # what Fabric returns hands attributes on, and so does DeepSpeed's engine
     for access in facts.analysis.prepared:
         if access.site.file != facts.module.path or access.context.handler == "try" or _asked(access):
             continue
@@ -142,7 +142,7 @@ def _of_prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _of_prepared_library(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What a network of transformers is asked for after Accelerate has prepared it."""
-    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC):
+    if not facts.named(frameworks.ACCELERATOR) or facts.named(frameworks.FABRIC) or _needs_deepspeed(facts):
         return
     for call in facts.methods(*_OF_TRANSFORMERS):
         network = call.receiver
@@ -151,6 +151,16 @@ def _of_prepared_library(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         message = _PREPARED.format(call.method)
         yield facts.finding(RULE, call.site, message, severity=Severity.HINT, context=call.context)
+
+
+def _needs_deepspeed(facts: ModuleFacts) -> bool:
+    """Whether the program ends in an error unless Accelerate uses DeepSpeed: it reads what is in its plugin, and asks
+    nowhere whether there is one."""
+    asked = [*(node.test for node in facts.module.of(ast.If)), *(node.test for node in facts.module.of(ast.IfExp))]
+    if any("deepspeed" in text_of(test).lower() for test in asked):
+        return False
+    of = (node.value for node in facts.module.of(ast.Attribute))
+    return any(isinstance(owner, ast.Attribute) and owner.attr == "deepspeed_plugin" for owner in of)
 
 
 _PREPARED = (

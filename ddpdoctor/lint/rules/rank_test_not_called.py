@@ -78,7 +78,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _only_tells(facts: ModuleFacts, node: ast.expr) -> bool:
-    """Whether the branch that the condition decides only prints or logs, and asks the process group nothing."""
+    """Whether the branch that the condition decides only prints, logs, or makes folders that may be there, and asks the
+    process group nothing."""
     parent: ast.AST | None = node
     while isinstance(parent, ast.expr):
         parent = facts.parents.get(parent)
@@ -95,11 +96,17 @@ def _only_tells(facts: ModuleFacts, node: ast.expr) -> bool:
 
 
 def _tells(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and last_name(value.func) in _TELLING
+    if not isinstance(value, ast.Call):
+        return False
+    name = last_name(value.func)
+    again = any(k.arg == "exist_ok" and isinstance(k.value, ast.Constant) and k.value.value for k in value.keywords)
+    return name in _TELLING or name in _ENSURING or (again and name in ("makedirs", "mkdir"))
 
 
 #: functions and methods that put out a text
 _TELLING = frozenset({"print", "pprint", "debug", "info", "warning", "warn", "error", "log", "critical"})
+#: what people call a function that makes a folder unless it is there
+_ENSURING = frozenset({"ensure_dir", "ensure_directory", "ensure_folder", "mkdir_or_exist", "mkdirs", "maybe_mkdir"})
 _GROUP = "torch.distributed."
 
 

@@ -735,6 +735,34 @@ def test_a_barrier_that_came_with_lightning_2(version: str, severity: str, repos
     assert finding.message.startswith("where Lightning is 2.0 or newer, ")
 
 
+TASK = """\
+import pytorch_lightning as pl
+import torch.distributed as dist
+
+
+class Task(pl.LightningModule):
+    def on_train_epoch_end(self):
+        if dist.get_rank() == 0:
+            self.trainer.save_checkpoint("last.ckpt")
+"""
+TESTS_TASK = """\
+import pytorch_lightning as pl
+
+from task import Task
+
+task = Task()
+task.trainer = pl.Trainer(devices=2)
+task.on_train_epoch_end()
+"""
+
+
+def test_what_another_file_comes_to_is_asked_about_where_that_is_a_hint(repository: Repository) -> None:
+    repository({"task.py": TASK, "test_task.py": TESTS_TASK, "requirements.txt": "pytorch_lightning<2"})
+    found = engine.lint(["."], Settings(frozenset({"DD175"}))).findings
+    assert found
+    assert {finding.severity.value for finding in found} == {"hint"}
+
+
 SAVES = """\
 import torch.distributed as dist
 from transformers import Trainer, TrainingArguments
