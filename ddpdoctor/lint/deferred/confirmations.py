@@ -17,7 +17,7 @@ from ddpdoctor.lint.deferred.asked_versions import (
 )
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
-from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, set_by_rank
+from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
@@ -70,7 +70,7 @@ def confirmation(
         return told
     # where it is started as several ranks, on several nodes, a place shows
     started = started or (told is not None and told.at is not None)
-    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, set_by_rank, ends_before)
+    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before)
     if not started:
         against = (*against, not_imported, without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
     as_told = replace(finding, severity=told.severity) if told is not None else finding

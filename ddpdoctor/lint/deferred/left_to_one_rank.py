@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -75,6 +76,24 @@ def never_left_to_one(repository: Repository, finding: Finding) -> Confirmation 
     if starts and not any(_OF_A_JOB.search(text) for text in starts):
         return None  # a tool that one process runs: it converts, exports or shows what a job has made
     return Confirmation("none of its callers in the project leaves it to one rank")
+
+
+def of_a_tool(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether only programs call the function that have nothing to do with ranks and are started as one process:
+    they convert, or prepare."""
+    if finding.code not in _WHERE_ALL_COME or finding.severity is not Severity.WARNING:
+        return None
+    texts, callers = repository.texts, repository.callers
+    if texts is None or not callers.never_choose(path_of(finding), finding.line) or not callers.starts:
+        return None
+    launches = repository.launches
+    for start in callers.starts:
+        several = place_of(launches.as_several, start) is not None or place_of(launches.as_one, start) is None
+        if several or start == path_of(finding) or _OF_A_JOB.search(texts[start]):
+            return None
+    name = posixpath.basename(min(callers.starts))
+    said = f"only programs of one process call it: {name}"
+    return Confirmation(said, Severity.HINT, condition="if a program of several ranks calls it, ")
 
 
 def attended(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -1510,6 +1510,12 @@ PASSES = "if __name__ == '__main__':\n    pass\n"
     ("files", "begins", "severity"),
     [
         ({"main.py": MAIN}, "", "warning"),
+        # a program of one process calls it, and others are of several
+        (
+            {"main.py": MAIN, "train.py": PASSES, "run.sh": "python main.py\ntorchrun train.py"},
+            "if a program of several ranks calls it, ",
+            "hint",
+        ),
         # only a test uses it
         ({"main.py": PASSES, "tests/t.py": MAIN}, "if anything uses", "hint"),
         # a program around the package, a file of settings, or a text names its class

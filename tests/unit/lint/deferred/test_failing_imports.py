@@ -47,7 +47,8 @@ CALLS = "def build(): ...\n"
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
-        ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": 'x = 1\nprint "x"\n'}, ("b.py", 2, "b.py is written for Python 2")),
+        ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": 'x = 1\nprint "x"\n'},
+         ("b.py", 2, "b.py is written for Python 2")),
     ],
 )  # fmt: skip
 def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, int, str]) -> None:
