@@ -6,7 +6,7 @@ import re
 
 from ddpdoctor.lint.deferred.asked_versions import ASKED_FOR_TORCH_1
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
-from ddpdoctor.lint.deferred.launch_scripts import needs_no_local_rank
+from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, needs_no_local_rank
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import starts_otherwise
@@ -24,6 +24,10 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
         if _OLD_IMPORT.search(read_file(path) or b"") is not None:
             return Confirmation(said, Severity.HINT, at, "where torch is 2.0 or newer, ")
         return Confirmation(said, Severity.ERROR, at)
+    commands = launches.commands(path)
+    # a first process is number 0, whether or not it is told
+    if commands and not _ends_at_unknown_options(path) and all(map(is_one_on_its_node, commands)):
+        return _OF_ONE
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
     if launches.are_for_torch_1(path):
         return None if hands_on else ASKED_FOR_TORCH_1
@@ -34,7 +38,7 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
         return Confirmation("DeepSpeed's launcher, which starts it, passes the underscore", Severity.HINT, by_deepspeed)
     if hands_on:
         return None if launches.launched or launches.as_one else Confirmation("nothing here says how it is started")
-    if launches.commands(path) and _is_unread(repository, path):
+    if commands and _is_unread(repository, path):
         return _READ_BY_NONE
     return _BY_NO_LAUNCHER if starts_otherwise(repository, path) else None
 
@@ -55,6 +59,7 @@ _OLD_IMPORT = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+(?:" + "|".join(map(re.escape, FOR_TORCH_1)).encode() + rb")\b", re.MULTILINE
 )
 _BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
+_OF_ONE = Confirmation("each command that starts it starts one process on a machine", Severity.HINT)
 _READ_BY_NONE = Confirmation(
     "nothing reads the option, and no script or text starts it by torch.distributed.launch, which passes the other",
     Severity.HINT,

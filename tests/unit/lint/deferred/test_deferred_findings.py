@@ -300,6 +300,24 @@ def test_an_option_that_nothing_reads_is_an_error_where_a_script_starts_the_file
     assert (alone.severity.value, alone.related) == ("warning", ())
 
 
+@pytest.mark.parametrize(
+    ("options", "parsing", "severity"),
+    [
+        ("--nproc_per_node=1", "parse_known_args", "hint"),
+        ("--nproc_per_node=2", "parse_known_args", "warning"),
+        # of one process, too, it ends at an option that it does not know
+        ("--nproc_per_node=1", "parse_args", "error"),
+    ],
+)
+def test_the_option_of_a_process_that_is_alone(
+    options: str, parsing: str, severity: str, repository: Repository
+) -> None:
+    command = f"python -m torch.distributed.launch {options} train.py"
+    repository({"train.py": TAKES.replace("parse_args", parsing), "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD146"}))).findings
+    assert finding.severity.value == severity
+
+
 LOADS = """\
 import argparse
 
