@@ -69,7 +69,7 @@ class Begun:
 def used_early(facts: ModuleFacts, call: CallEvent) -> tuple[Begun, Use] | None:
     """The first use of a tensor of an operation that nothing has waited for, where that is sure."""
     begun = _begun(facts, call)
-    if begun is None or any(name == "stream" or "coalescing" in name for name in call.context.withs):
+    if begun is None or any("stream" in name.lower() or "coalescing" in name for name in call.context.withs):
         return None
     while True:
         scopes = _scopes(begun)
@@ -243,7 +243,7 @@ def _uses(facts: ModuleFacts, begun: Begun, handle: Handle, up: Parents) -> Iter
                 yield Use(key, _WORDS.get(how, how), site_of(begun.module, node), filled)
         if not left:
             return
-    yield from _in_loops(begun, handle, up)
+    yield from _in_loops(facts, begun, handle, up)
 
 
 _WORDS = {"given": "used", "stepped": "used"}
@@ -256,11 +256,14 @@ def _counts(how: str, *, filled: bool, lost: bool) -> bool:
     return filled and (how == "read" or (lost and how in ("given", "returned", "stepped")))
 
 
-def _in_loops(begun: Begun, handle: Handle, up: Parents) -> Iterator[Use]:
+def _in_loops(facts: ModuleFacts, begun: Begun, handle: Handle, up: Parents) -> Iterator[Use]:
     """Uses in loops over what was kept with the handles, where nothing takes these."""
-    if not handle.lost:
+    if not handle.lost or facts.suggests(heuristics.WAITS_FOR_DEVICE):
         return
     for loop, kept in handle.emptied:
+        around = innermost_function(begun.module.tree, loop.lineno) or begun.function
+        if any(isinstance(node, ast.Call) and _may_wait(facts, begun.module, node) for node in walk(around)):
+            continue
         for node in (node for statement in loop.body for node in walk(statement)):
             key = kept.get(node.id, "") if isinstance(node, ast.Name) else ""
             if key in begun.filled and _how(begun.module, up, node, text_of(node)) in ("read", "changed", "given"):
