@@ -48,6 +48,7 @@ RULES = (
     "collective_argument_error",
     "async_not_waited",
     "unmatched_send_recv",
+    "collective_in_thread",
     "collective_without_initialised_guard",
     "rank0_side_effect_without_barrier",
     "rank_divergent_shared_value",

@@ -37,8 +37,8 @@ OF_SEVERAL_RANKS = frozenset({
 })  # fmt: skip
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({
-    "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD127",
-    "DD164", "DD166", "DD169",
+    "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD122",
+    "DD127", "DD164", "DD166", "DD169",
 })  # fmt: skip
 #: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
 _MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
@@ -159,6 +159,10 @@ _ASKED_OTHERWISE = frozenset({"DD101", "DD124", "DD127"})
 _TO_BE_SHOWN = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | {"DD146"}) - _ASKED_OTHERWISE
 
 
+#: of these, warnings are about the function that they are in, whatever program comes to it
+_WHOEVER_COMES = frozenset({"DD120"})
+
+
 def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the repository says how its programs are started, and starts several ranks of others only: what is found
     in a file that no command starts was seldom a fault at first looks, and in one that a command starts mostly."""
@@ -168,8 +172,8 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
     if not (launches.launched or launches.as_one) or repository.configurations.describe_a_job:
         return None
     users = repository.users_of(path)
-    # a proof is about what uses the file as well
-    meant = {path} if finding.severity is Severity.WARNING else users
+    # a proof is about what uses the file as well, and so is what does harm wherever several ranks come
+    meant = {path} if finding.severity is Severity.WARNING and finding.code not in _WHOEVER_COMES else users
     if meant is None or any(_is_shown(repository, one) for one in meant):
         return None
     if any(_has_lightning_start_others(repository, user) for user in users or ()):

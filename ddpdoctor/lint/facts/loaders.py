@@ -181,3 +181,19 @@ def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
 def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
     """Whether two lines have the same innermost function."""
     return innermost_function(facts.module.tree, one) is innermost_function(facts.module.tree, two)
+
+
+def is_uneven(facts: ModuleFacts, over: Value) -> bool:
+    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal)."""
+    loader = loader_of(over)
+    if loader is None:
+        return bool(shard_tags(facts, over) & Tag.SHARD)
+    if sampler_of(over) is not None:
+        return False
+    batches = loader.argument(4, "batch_sampler")
+    if batches is not None:
+        return bool(shard_tags(facts, batches) & Tag.SHARD)
+    given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
+    tags = union(shard_tags(facts, v) for v in given if v is not None)
+    drops = drops_last(loader, 8)
+    return bool((tags & Tag.SHARD and drops is False) or (tags & Tag.BLOCK and drops is not None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -12,7 +13,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, Taint, Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import FunctionNode, Module
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
@@ -61,6 +62,70 @@ def is_for_all(call: CallEvent) -> bool:
 def is_of_group(root: Value) -> bool:
     """Whether it is certainly a rank in a group: what `get_group_rank` gives."""
     return isinstance(root.object, Made) and root.object.path == _IN_GROUP
+
+
+def is_counted_in_group(facts: ModuleFacts, call: CallEvent, root: Value, node: ast.expr | None) -> bool:
+    """Whether it is this rank's number in a group, or one at a constant distance: its neighbour's."""
+    by_group = bool(root.tags & Tag.IN_GROUP) and not root.tags & ANY_RANK and len(root.atoms) == 1
+    info = call.context.function
+    return by_group and node is not None and info is not None and _is_near(facts, info.node, node)
+
+
+#: calls that give a number in a group
+_GIVING_RANK = frozenset({"get_rank", "get_local_rank", "get_group_rank"})
+#: variables that are followed to where they are given their values
+_DEEPEST = 4
+
+
+def _is_near(facts: ModuleFacts, function: ast.AST, node: ast.expr, depth: int = 0) -> bool:
+    """Whether an expression is a rank but for a constant that is added, and what is left of a division."""
+    if isinstance(node, ast.BinOp):
+        apart = isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant)
+        return (apart or isinstance(node.op, ast.Mod)) and _is_near(facts, function, node.left, depth)
+    if isinstance(node, ast.Call):
+        return last_name(node.func) in _GIVING_RANK
+    values: list[ast.expr] = []
+    if isinstance(node, ast.Name):
+        values = [value for name, value in _assigned(function) if name == node.id]
+    elif isinstance(node, ast.Attribute):
+        values = [value for _, value in _kept(facts, node.attr)]
+    return bool(values) and depth < _DEEPEST and all(_is_near(facts, function, v, depth + 1) for v in values)
+
+
+def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Every variable and attribute that is given a value, and every argument that is given by name, with the value."""
+    for node in walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from ((last_name(target), node.value) for target in node.targets)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield last_name(node.target), node.value
+        elif isinstance(node, ast.keyword) and node.arg is not None:
+            yield node.arg, node.value
+
+
+def _kept(facts: ModuleFacts, attribute: str) -> list[tuple[Module, ast.expr]]:
+    """What the program stores under the name of an attribute, but for constants."""
+    modules = {m.path: m for m in (facts.module, *facts.analysis.reached.values(), *facts.imported)}
+    return [
+        (module, value)
+        for module in modules.values()
+        for name, value in (_assigned(module.tree) if attribute in module.words else ())
+        if name == attribute and not isinstance(value, ast.Constant) and last_name(value) != name
+    ]
+
+
+def is_kept_of_group(facts: ModuleFacts, node: ast.expr | None) -> bool:
+    """Whether the program stores nothing under the name of an attribute but ranks in groups, and constants."""
+    kept = _kept(facts, node.attr) if isinstance(node, ast.Attribute) else []
+    return bool(kept) and all(_is_asked(module, value) for module, value in kept)
+
+
+def _is_asked(module: Module, value: ast.expr, depth: int = 0) -> bool:
+    """Whether it is what `get_group_rank` gives, perhaps in a variable that has nothing else but constants."""
+    if isinstance(value, ast.Name) and depth < _DEEPEST:
+        values = [v for name, v in _assigned(module.tree) if name == value.id and not isinstance(v, ast.Constant)]
+        return bool(values) and all(_is_asked(module, v, depth + 1) for v in values)
+    return isinstance(value, ast.Call) and module.imported(value.func) == _IN_GROUP
 
 
 def compared(facts: ModuleFacts, call: CallEvent, root: ast.expr | None, group: ast.expr | None) -> SourceSite | None:

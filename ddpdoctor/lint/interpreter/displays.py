@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.conditions import as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.results import cast
+from ddpdoctor.lint.interpreter.results import cast, length_of
 from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.values import containers, data_partition
@@ -105,7 +105,16 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
         return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
-    return _unknown_part(owner, index)
+    part = _unknown_part(owner, index)
+    return part.with_object(Method(owner, "narrow")) if _is_rest_of_texts(owner, node.slice) else part
+
+
+def _is_rest_of_texts(owner: Value, index: ast.expr) -> bool:
+    """`generated[:, width:]`: what a model has generated, without the prompts, to its end."""
+    made = owner.object
+    generated = isinstance(made, Made) and made.path.endswith(".generate")
+    last = index.elts[-1] if generated and isinstance(index, ast.Tuple) and index.elts else None
+    return isinstance(last, ast.Slice) and last.upper is None and last.step is None
 
 
 def _element(owner: Value, index: Value) -> Value | None:
@@ -122,6 +131,8 @@ def _element(owner: Value, index: Value) -> Value | None:
         found = next((v for k, v in obj.entries if k == key), None)
         if found is not None:
             return found
+    if isinstance(obj, Method) and obj.name == "shape" and key == 0 and obj.receiver.tags & Tag.SHARD:
+        return length_of(obj.receiver)
     found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
@@ -184,16 +195,17 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
-    frame.env, frame.out, conditions = dict(before_env), [], []
+    frame.env, frame.out, conditions, shared = dict(before_env), [], [], False
     outer, frame.overwritten = frame.overwritten, {}
     for generator in node.generators:
         iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
         element = element or containers.any_instance(iterated)
+        shared = shared or data_partition.is_share(iterated)
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))
         frame.loops = (*frame.loops, loop)
         assign(machine, frame, generator.target, element or unknown_element(iterated, id(generator)))
         conditions += [machine.evaluate(frame, condition) for condition in generator.ifs]
-    chosen = any(map(data_partition.by_rank, conditions))
+    chosen = shared or any(map(data_partition.by_rank, conditions))
     picked = union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(machine, frame, node, iterated)

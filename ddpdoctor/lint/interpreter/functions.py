@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, sources, spawning, wrapping
 from ddpdoctor.lint.interpreter.attributes import attribute
+from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_collective
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
@@ -28,7 +29,17 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
 )
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import EVERY_RANK, NONE, RANK_NUMBERS, WORLD_NUMBER, Value, binary, of_object, unknown
+from ddpdoctor.lint.values.values import (
+    EVERY_RANK,
+    NONE,
+    RANK_NUMBERS,
+    WORLD_NUMBER,
+    Taint,
+    Value,
+    binary,
+    of_object,
+    unknown,
+)
 
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
@@ -86,7 +97,22 @@ def _group_ends(call: FunctionCall) -> None:
 
 
 def _cast(call: FunctionCall) -> Value | None:
-    return cast(call.path, call.args, call.site) if call.args and not call.keywords else None
+    if not call.args or call.keywords:
+        return None
+    measured = _length_of_share(call) if call.path == "builtins.len" else None
+    return measured or cast(call.path, call.args, call.site)
+
+
+def _length_of_share(call: FunctionCall) -> Value | None:
+    """What an object of the project says how long it is, where that is the length of this rank's share of data."""
+    obj, machine = call.args[0].object, call.machine
+    method = find_method(machine, obj.info, "__len__") if isinstance(obj, Instance) else None
+    if method is None:
+        return None
+    with machine.quietly():
+        given = Given((), (), call.site, call.node)
+        length = machine.follow(call.frame, Function(method, call.args[0]), given)
+    return length if length.tags & Tag.SHARD and length.taint is Taint.RANK_LOCAL else None
 
 
 def _tested(call: FunctionCall) -> Value | None:

@@ -53,17 +53,22 @@ CASTS: dict[str, Callable[..., object]] = {
 }  # fmt: skip
 
 
+def length_of(value: Value) -> Value:
+    """The number of elements of something."""
+    chosen = value.tags & Tag.LOCAL_CHOICE and containers.is_empty(value) is not None
+    if isinstance(value.object, Items) and not chosen:
+        return const(len(value.object.items))
+    tags = (value.tags & DATA) | Tag.LENGTH
+    # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
+    unequal = chosen or value.tags & UNEQUAL
+    taint = Taint.RANK_LOCAL if unequal and value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    taint = Taint.GIVEN if value.taint is Taint.GIVEN else taint
+    return unknown("len", value.atoms, taint=taint, tags=tags)
+
+
 def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
     if path == "builtins.len" and not args[0].known:
-        chosen = args[0].tags & Tag.LOCAL_CHOICE and containers.is_empty(args[0]) is not None
-        if isinstance(args[0].object, Items) and not chosen:
-            return const(len(args[0].object.items))
-        tags = (args[0].tags & DATA) | Tag.LENGTH
-        # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
-        unequal = chosen or args[0].tags & UNEQUAL
-        taint = Taint.RANK_LOCAL if unequal and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
-        taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
-        return unknown("len", args[0].atoms, taint=taint, tags=tags)
+        return length_of(args[0])
     if any(a.object is not None for a in args):
         args = tuple(map(containers.gathered, args))
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN

@@ -43,6 +43,12 @@ _C10D = {
     "rpc.init_rpc": Collective("init_rpc"),
     "rpc.shutdown": Collective("rpc.shutdown"),
 }
+#: operation -> parameter whose tensors it fills, where ranks get different ones: equal ones are in c10d's table
+FILLS = {
+    "reduce": "tensor", "gather": "gather_list", "scatter": "tensor", "irecv": "tensor", "all_to_all_single": "output",
+    "all_to_all": "output_tensor_list", "reduce_scatter": "output", "reduce_scatter_tensor": "output",
+    "reduce_scatter_single": "output", "_reduce_scatter_base": "output",
+}  # fmt: skip
 #: their names
 NAMES = frozenset(_C10D)
 #: operations of torch.distributed itself, whose group is an argument

@@ -1,8 +1,12 @@
 """An asynchronous collective that is never waited for
 
 ## What it does
-Finds collectives with `async_op=True`, `isend` and `irecv` whose handle is dropped or assigned to a name that is never
-read, and messages whose handle is overwritten in the next iteration of a loop before anything waits for it.
+Finds tensors that are used before an asynchronous operation (`async_op=True`, `isend`, `irecv`, `batch_isend_irecv`) is
+done with them: what is received or reduced is read, or what is sent is changed, and nothing that could wait comes in
+between, neither in the function nor in what it calls. Where nothing ever takes the handle, so that a caller cannot wait
+either, it is enough that the tensor is returned or handed on; so it is where a loop goes through what was kept with the
+handles and leaves these alone. As hints, it finds handles that are dropped or assigned to a name that is never read,
+and messages whose handle is overwritten in the next iteration of a loop.
 
 ## Why it harms
 The call returns before the data has arrived. The following computation reads the tensor half reduced, or before the
@@ -26,10 +30,11 @@ optimizer.step()
 No automatic fix: where to wait is the point of the asynchronous call.
 
 ## When it is wrong
-When something else waits: a device synchronisation, or on NCCL a later collective whose handle is waited for. The rule
-looks for both in the function, and in a function that is called next, and is then silent. It is also silent if the
-handle is stored, passed on or returned. It is a hint: at first looks, most of these tensors were not used before the
-data had arrived, and some messages were of the backend "tcp", which only torch before 1.0 has.
+When something else waits that lint cannot see. A wait for any handle, a device synchronisation, a barrier and another
+collective in between are taken as a wait, and so is a call of anything that may do so; operations in a CUDA stream of
+the program's own and under a coalescing manager are not looked at. A lost handle alone is a hint: at first looks, most
+of these tensors were not used before the data had arrived, and some messages were of the backend "tcp", which only
+torch before 1.0 has.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#synchronous-and-asynchronous-collective-operations
@@ -40,8 +45,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts import blocks, unfinished
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.unfinished import Begun, Use
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import heuristics
@@ -50,15 +56,18 @@ from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import site_of
+from ddpdoctor.program.text import shown
 
 RULE = LintRule(
-    "DD120", "async-not-waited", Severity.HINT,
+    "DD120", "async-not-waited", Severity.WARNING,
     words=frozenset({"async_op", "isend", "irecv", "all_reduce", "broadcast", "batch_isend_irecv"}),
     advice="keep the handle and call its wait() before the tensor is read or overwritten",
 )  # fmt: skip
 
 _C10D = "torch.distributed."
 #: return a handle whatever their arguments
+_CHOOSING = frozenset(f"{_C10D}{row.name}" for row in c10d.FUNCTIONS.values() if "async_op" in row.parameters)
 _ALWAYS = frozenset({"batch_isend_irecv", *(row.name for row in c10d.FUNCTIONS.values() if row.asynchronous)})
 #: what waits for everything on the device or the group
 _WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream", "wait_event"})
@@ -66,10 +75,16 @@ _WAITS = frozenset({"wait", "synchronize", "barrier", "wait_all", "wait_stream",
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Handles that are lost."""
-    if facts.suggests(heuristics.WAITS_FOR_DEVICE):
-        return  # the whole device is waited for, the operations on it with it
-    for call in facts.calls:
-        if not call.path.startswith(_C10D) or call.context.module is not facts.module or not _is_async(call):
+    # a device that is waited for has ended the operations on it
+    waited = facts.suggests(heuristics.WAITS_FOR_DEVICE)
+    for call in facts.concerning(_is_of_torch):
+        if not _is_async(call):
+            continue
+        early = unfinished.used_early(facts, call)
+        if early is not None:
+            yield _early(facts, *early)
+            continue
+        if waited or call.context.module is not facts.module:
             continue
         if any("coalescing" in name for name in call.context.withs):
             continue
@@ -78,12 +93,28 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         op = call.path.removeprefix(_C10D)
         message: str | Conditional = f"{lost}: {op} may still run when its data is used; wait for it"
-        severity = Severity.WARNING
+        severity = Severity.HINT
         if _never_used_again(facts, call):
-            severity = Severity.HINT
             message = Conditional("unless the job ends before it: ", f"{lost}, and nothing uses its data afterwards")
         older = Unconfirmed(call.site, RelatedRole.UNSTARTED)
         yield facts.finding(RULE, call.site, message, severity=severity, unconfirmed=older)
+
+
+def _is_of_torch(name: str) -> bool:
+    return name.removeprefix(_C10D) in _ALWAYS or name in _CHOOSING
+
+
+def _early(facts: ModuleFacts, begun: Begun, use: Use) -> Finding | None:
+    """A use of a tensor before anything waits."""
+    op = begun.call.path.removeprefix(_C10D)
+    does = "fills" if use.filled else "reads"
+    tensor = shown(use.tensor)
+    message = f"nothing waits for {op} before `{tensor}`, which it {does}, is {use.how}: call its wait() first"
+    related = ((use.site, f"`{tensor}` is {use.how} here"),)
+    here = site_of(begun.module, begun.node)
+    older = Unconfirmed(begun.call.site, RelatedRole.UNSTARTED)
+    context = begun.call.context
+    return facts.finding(RULE, here, message, related=related, context=context, unconfirmed=older)
 
 
 def _is_async(call: CallEvent) -> bool:

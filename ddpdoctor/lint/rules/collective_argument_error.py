@@ -5,7 +5,9 @@ Finds `ReduceOp` passed where `reduce` and `gather` expect a rank, a broadcast r
 and a root that differs between ranks, such as each rank itself. A constant root is a warning in a group of which there
 are several: that is called after a way to split the job, such as `data_parallel_group`, belongs to one dimension of a
 mesh, or is made in a loop of ranks that depend on the turn; and so is a root that is one in the group:
-`get_group_rank(...)`, or what the function compares with `get_rank(group)` of a group that it is given. Also finds a
+`get_group_rank(...)`, also in an attribute that the program stores nothing else in, what the function compares with
+`get_rank(group)` of a group that it is given, and, in a group of which there are several, this rank's number in it or
+that of its neighbour, `mesh.get_local_rank() + 1`, of which the other end of a message is a warning, too. Also finds a
 list for the tensors of all ranks that holds one tensor many times: `[torch.zeros_like(x)] * world_size`; a
 `gather_list` or `scatter_list` on other ranks than the root; and tensors on the CPU, and `monitored_barrier`, in a
 group of NCCL alone.
@@ -75,6 +77,15 @@ _ROOTED = {
 }  # fmt: skip
 
 
+#: message -> (position and name of the other rank, position of its group)
+_PAIRED = {
+    f"torch.distributed.{op}": where for op, where in (
+        ("send", (1, "dst", 2)), ("isend", (1, "dst", 2)), ("recv", (1, "src", 2)), ("irecv", (1, "src", 2)),
+        ("P2POp", (2, "peer", 3)),
+    )
+}  # fmt: skip
+
+
 #: operation -> position and name of the list that it fills, with a tensor of each rank
 _FILLED = {
     "torch.distributed.all_gather": (0, "tensor_list"), "torch.distributed.gather": (1, "gather_list"),
@@ -95,6 +106,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _one_tensor(facts)
     yield from _given_by_others(facts)
     yield from _beyond_nccl(facts)
+    yield from _peers(facts)
     for call in facts.named(*_ROOTED):
         position, name, group_at = _ROOTED[call.path]
         root = call.argument(position, name)
@@ -121,6 +133,43 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield _in_group(facts, call, root, group)
 
 
+def _peers(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Messages to and from a rank that is one in the group."""
+    for call in facts.named(*_PAIRED):
+        position, name, group_at = _PAIRED[call.path]
+        peer, group = call.argument(position, name), call.argument(group_at, "group")
+        if peer is None or group is None or (group.known and group.constant is None):
+            continue
+        nodes = _given(call, position, name), _given(call, group_at, "group")
+        if _is_of_part(facts, call, group, nodes[1]) and ranks_in_groups.is_counted_in_group(
+            facts, call, peer, nodes[0]
+        ):
+            message = _OF_GROUP.format(name=name)
+            yield facts.finding(RULE, call.site, message, severity=Severity.WARNING, context=call.context)
+
+
+def _is_of_part(facts: ModuleFacts, call: CallEvent, group: Value, node: ast.expr | None) -> bool:
+    """Whether there are several groups of this kind, by what the program does or by the group's name."""
+    several = ranks_in_groups.is_of_several(facts, call, group, node)
+    return several or (node is not None and heuristics.PART_OF_JOB.found_in(text_of(node)))
+
+
+_OF_GROUP = (
+    "`{name}` is a rank of the job, and this is one in the group: unless that has all ranks in order, torch raises "
+    "ValueError: give `group_{name}`, or the rank of the job that get_global_rank gives"
+)
+
+
+def _is_rank_of_group(facts: ModuleFacts, call: CallEvent, root: Value, group: Value) -> bool:
+    """Whether what is passed as the root is certainly a rank in the group."""
+    position, name, group_at = _ROOTED[call.path]
+    nodes = _given(call, position, name), _given(call, group_at, "group")
+    if ranks_in_groups.is_of_group(root) or ranks_in_groups.is_kept_of_group(facts, nodes[0]):
+        return True
+    part = _is_of_part(facts, call, group, nodes[1])
+    return part and ranks_in_groups.is_counted_in_group(facts, call, root, nodes[0])
+
+
 def _in_group(facts: ModuleFacts, call: CallEvent, root: Value, group: Value) -> Finding | None:
     """A root that is a rank in a group whose members are not known: it is that of the job in one of several at most."""
     position, name, group_at = _ROOTED[call.path]
@@ -131,7 +180,7 @@ def _in_group(facts: ModuleFacts, call: CallEvent, root: Value, group: Value) ->
     why = f"where a job has several such groups, rank {root.constant} is in one of them only, and in the others torch"
     if not constant or not (several or (nodes[1] is not None and heuristics.PART_OF_JOB.found_in(text_of(nodes[1])))):
         place = ranks_in_groups.compared(facts, call, *nodes)
-        if place is None and not ranks_in_groups.is_of_group(root):
+        if place is None and not _is_rank_of_group(facts, call, root, group):
             return None
         related = ((place, "compared with the rank in the group here"),) if place is not None else ()
         why = f"`{name}` is a rank of the job, and this is one in the group: unless that has all ranks in order, torch"

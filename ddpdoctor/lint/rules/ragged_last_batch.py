@@ -6,8 +6,9 @@ Finds a `DataLoader` without `drop_last=True` whose batches enter `all_gather`, 
 `accelerator.gather` and `gather_for_metrics` of something that has one entry for each token, such as
 `inputs["attention_mask"]` or logits that are averaged right after, which no `pad_across_processes` has made equally
 long; and collectives of tensors of which each rank's data decides how many elements they have: `x[x > 0.5]`,
-`nonzero()`, `unique()`, a `torch.cat` of what a condition let into a list, and texts that a model of transformers has
-generated, which end with the longest one of the rank.
+`nonzero()`, `unique()`, a `torch.cat` of what a condition let into a list, or of a list with an entry for each element
+of the rank's own share of the data (`files[rank::world_size]`), and texts that a model of transformers has generated,
+which end with the longest one of the rank.
 
 ## Why it harms
 The last batch of an epoch is smaller. A gather into buffers that were created before the loop then fails with a size
@@ -46,10 +47,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ddpdoctor.lint.facts import edits, loaders
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter import loop_extent
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
@@ -59,6 +62,7 @@ from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -91,6 +95,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield _finding(facts, call, loader)
     yield from _of_tokens(facts)
     yield from _of_picked(facts)
+    yield from _of_shares(facts)
 
 
 #: operation -> position and name of what each rank gives to it, of equal sizes, and of the list that it fills
@@ -102,19 +107,116 @@ _GIVEN = {
 #: functions whose result has as many elements as the data decides
 _PICKING = frozenset(f"torch.{name}" for name in vocabulary.PICKING)
 #: functions that make one tensor of a list
-_JOINING = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "tensor", "as_tensor"))
-#: methods whose result has the elements of their tensor
-_KEEPING = frozenset({"cuda", "cpu", "to", "float", "double", "half", "long", "int", "contiguous", "detach", "clone"})
+_JOINING = frozenset({
+    *(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "tensor", "as_tensor")),
+    *(f"numpy.{name}" for name in ("concatenate", "stack", "vstack", "hstack", "array", "asarray")),
+})  # fmt: skip
+#: methods and functions whose result has the elements of their tensor, or as many
+_KEEPING = frozenset({
+    "cuda", "cpu", "to", "float", "double", "half", "long", "int", "contiguous", "detach", "clone", "numpy", "flatten",
+    "squeeze", "unsqueeze", "narrow", "sigmoid", "softmax", "exp", "log", "abs", "torch.from_numpy", "torch.as_tensor",
+    "torch.tensor", "torch.sigmoid", "torch.exp", "torch.log",
+})  # fmt: skip
+
+
+def _of_shares(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives of what the ranks made of shares of data that differ in length."""
+    filled = _filled_by_shares(facts)
+    for call in facts.named(*_GIVEN):
+        given = call.argument(*_GIVEN[call.path][0])
+        if given is not None and not _are_told(call):
+            yield from _of_share(facts, call, (given,), filled)
+    for call in facts.methods("gather", "gather_for_metrics"):
+        # a tensor has a method of that name, too, with a dimension before
+        if len(call.args) == 1:
+            yield from _of_share(facts, call, _each_of(call.args[0]), filled)
+
+
+def _of_share(
+    facts: ModuleFacts, call: CallEvent, given: tuple[Value, ...], filled: list[Iteration]
+) -> Iterator[Finding | None]:
+    share = next((share for value in given if (share := _share_behind(value, filled)) is not None), None)
+    if share is None:
+        return
+    op = call.method or call.path.rpartition(".")[2]
+    message = Conditional(
+        "unless all ranks have equally many, ",
+        f"each rank has an entry here for each element of its own share of the data, and {op} needs equally many: "
+        "gather the numbers and pad to the largest, or gather it as an object",
+    )
+    severity = Severity.HINT if share.of_batches else Severity.WARNING
+    related = ((share.site, "filled here from the rank's share"),)
+    yield facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
+
+
+class _Share(NamedTuple):
+    """Where a list gets an element for each one of a rank's share of the data."""
+
+    site: SourceSite
+    #: from a loader, of data that is most often chosen so that it divides evenly
+    of_batches: bool
+
+
+def _filled_by_shares(facts: ModuleFacts) -> list[Iteration]:
+    """Loops over shares of data that may be longer on some ranks."""
+    return [
+        iteration for iteration in facts.iterations
+        if iteration.loop.over is not None
+        and not loop_extent.limited(iteration.loop)
+        and loaders.is_uneven(facts, iteration.loop.over)
+    ]  # fmt: skip
+
+
+def _share_behind(value: Value, filled: list[Iteration], depth: int = 0) -> _Share | None:
+    """The list with an element for each one of a rank's share that a tensor is made of."""
+    obj = value.object
+    if isinstance(obj, Method):
+        name, of = obj.name, obj.receiver
+    elif isinstance(obj, Made) and obj.args:
+        name, of = obj.path.removeprefix("?."), obj.args[0]
+    else:
+        return None
+    if name not in _JOINING or not isinstance(of.object, Listed):
+        return _share_behind(of, filled, depth + 1) if name in _KEEPING and depth < _DEEPEST else None
+    if of.tags & Tag.FILLED_UP:
+        return None
+    if of.tags & Tag.SHARD:
+        return _Share(of.object.site, of_batches=False)
+    listed = of.object
+    loop = next((one.loop for one in filled if _is_within(listed, one)), None)
+    return _Share(loop.site, loaders.loader_of(loop.over) is not None) if loop is not None else None
+
+
+def _is_within(listed: Listed, iteration: Iteration) -> bool:
+    """Whether a list was added to in a loop, and nowhere further inside."""
+    loop = iteration.loop.site
+    inside = listed.site.file == loop.file and loop.line <= listed.site.line <= loop.end_line
+    return inside and isinstance(iteration.loop.node, (ast.For, ast.AsyncFor)) and _adds(iteration.loop.node, listed)
+
+
+def _adds(loop: ast.For | ast.AsyncFor, listed: Listed) -> bool:
+    """Whether the loop adds to a list in each turn, where the list has its last element from."""
+    return any(
+        isinstance(node, ast.Call) and last_name(node.func) == "append" and node.lineno == listed.site.line
+        for node in walk(loop)
+    )
+
+
+def _are_told(call: CallEvent) -> bool:
+    """Whether the buffers of a gather may have sizes that were told before."""
+    if not call.path:
+        return False
+    filled = _GIVEN[call.path][1]
+    expected = call.argument(0, filled) if filled.endswith("_list") else None
+    return expected is not None and not _is_alike(expected)
 
 
 def _of_picked(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Collectives of tensors whose size each rank decides by its data."""
     for call in facts.named(*_GIVEN):
-        (position, name), filled = _GIVEN[call.path]
+        (position, name), _ = _GIVEN[call.path]
         given = call.argument(position, name)
-        # a list whose entries have sizes that were told before may be right
-        expected = call.argument(0, filled) if filled.endswith("_list") else None
-        if given is None or not _is_picked(given) or (expected is not None and not _is_alike(expected)):
+        if given is None or not _is_picked(given) or _are_told(call):
             continue
         yield _unequal(facts, call, call.path.rpartition(".")[2])
     for call in facts.methods("gather", "gather_for_metrics"):
@@ -163,7 +265,15 @@ _EQUAL = frozenset({"min_new_tokens", "min_length", "synced_gpus"})
 def _is_of_own_length(made: Made) -> bool:
     """Whether it is a text of a model of transformers, which ends where the last one of this rank's batch does."""
     given = dict(made.keywords)
-    return bool(_LONGEST & given.keys()) and not _EQUAL & given.keys() and not made.opaque
+    # texts that a tokenizer has prepared, or a batch of them, tell nothing about lengths
+    settings = [value for name, value in made.keywords if name in ("*", "**") and not _is_batch(value)]
+    return bool(_LONGEST & given.keys()) and not _EQUAL & given.keys() and not settings
+
+
+def _is_batch(value: Value) -> bool:
+    made = value.object
+    moved = isinstance(made, Method) and made.name in _KEEPING
+    return moved or bool(value.tags & Tag.BATCH) or (isinstance(made, Made) and made.path.startswith("?."))
 
 
 #: methods of methods that are followed

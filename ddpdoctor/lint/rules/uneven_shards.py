@@ -46,7 +46,6 @@ from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -65,7 +64,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or loop_extent.limited(iteration.loop) or not _sharded(facts, over):
+        if over is None or joined or loop_extent.limited(iteration.loop) or not loaders.is_uneven(facts, over):
             continue
         ops = facts.repeated(iteration)
         if not ops:
@@ -110,19 +109,3 @@ def _batched(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _differs(value: Value) -> bool:
     """Whether ranks certainly have different ones."""
     return value.known and len({value.at(rank) for rank in range(WORLD)}) > 1
-
-
-def _sharded(facts: ModuleFacts, over: Value) -> bool:
-    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal)."""
-    loader = loaders.loader_of(over)
-    if loader is None:
-        return bool(loaders.shard_tags(facts, over) & Tag.SHARD)
-    if loaders.sampler_of(over) is not None:
-        return False
-    batches = loader.argument(4, "batch_sampler")
-    if batches is not None:
-        return bool(loaders.shard_tags(facts, batches) & Tag.SHARD)
-    given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
-    tags = union(loaders.shard_tags(facts, v) for v in given if v is not None)
-    drops = loaders.drops_last(loader, 8)
-    return bool((tags & Tag.SHARD and drops is False) or (tags & Tag.BLOCK and drops is not None))

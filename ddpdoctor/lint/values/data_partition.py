@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import Items, Made, Table
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import WORLD, Value
+from ddpdoctor.lint.values.values import WORLD, Taint, Value
 
 #: split data into parts that can differ in size
 _CUTTING = frozenset({"numpy.array_split", "torch.tensor_split", "torch.chunk", "?.tensor_split", "?.chunk"})
@@ -18,6 +18,12 @@ def by_rank(condition: Value) -> bool:
     one at most.
     """
     return bool(condition.tags & Tag.RANK and condition.tags & Tag.WORLD) and not condition.known
+
+
+def is_share(over: Value) -> bool:
+    """Whether it is a share of data itself, not a loader's batches of one: what is made of each element is one, too."""
+    whole = over.tags & (Tag.SHARD | Tag.CUT | Tag.PART) == Tag.SHARD
+    return whole and over.taint is Taint.RANK_LOCAL and not isinstance(over.object, (Made, Items, Table))
 
 
 def part_of(parts: Value, index: Value) -> bool:

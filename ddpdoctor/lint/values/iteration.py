@@ -15,7 +15,7 @@ from ddpdoctor.model.record import replace
 _GOING_THROUGH = frozenset({
     "builtins.enumerate", "builtins.iter", "builtins.list", "builtins.tuple", "builtins.reversed", "tqdm.tqdm", "tqdm",
     "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "rich.progress.track", "itertools.islice",
-    "torch_xla.distributed.parallel_loader.MpDeviceLoader",
+    "torch_xla.distributed.parallel_loader.MpDeviceLoader", "torch.nn.ModuleList",
 })  # fmt: skip
 
 #: calls that count like `range`, and show how far they are

@@ -1370,6 +1370,30 @@ def test_messages_of_a_torch_whose_backend_is_gone(start: str, gone: bool, repos
     ] * gone
 
 
+EDGE = """
+import torch
+import torch.distributed as dist
+
+
+class Edge(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        edge = torch.zeros_like(x)
+        works = dist.batch_isend_irecv([dist.P2POp(dist.isend, x, 1), dist.P2POp(dist.irecv, edge, 2)])
+        return edge
+"""
+
+
+@pytest.mark.parametrize(("command", "severity"), [("torchrun --nproc_per_node 8", "warning"), ("python", "hint")])
+def test_an_early_use_is_one_in_whatever_is_started(command: str, severity: str, repository: Repository) -> None:
+    program = "import torch.distributed as dist\nfrom edge import Edge\n\n" + (
+        "if __name__ == '__main__':\n    dist.init_process_group('nccl')\n    Edge.apply(1)\n"
+    )
+    repository({"edge.py": EDGE, "train.py": program, "run.sh": f"{command} train.py\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD120"}))).findings
+    assert (finding.file, finding.severity.value) == ("edge.py", severity)
+
+
 TO_NODES = """
 import os
 
