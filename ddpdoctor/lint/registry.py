@@ -83,6 +83,7 @@ RULES = (
     "no_sync_around_backward_only",
     "sharded_gradients_clipped_locally",
     "update_on_some_ranks",
+    "step_on_local_gradients",
     "unguarded_save",
     "module_prefix_saved",
     "load_without_map_location",

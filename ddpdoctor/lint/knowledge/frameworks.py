@@ -217,6 +217,8 @@ FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_m
 RANK_METHODS = frozenset({"get_world_rank", "get_global_rank"})
 #: context managers in which gradients are not synchronised
 UNSHARED = frozenset({"block_backward_sync", "no_backward_sync", "no_sync"})
+#: the attribute of torch's wrapper that says whether its next backward pass averages gradients
+SHARING = "require_backward_grad_sync"
 #: methods that say whether the next backward synchronises: DeepSpeed's engine, FSDP2's modules
 SYNCHRONISING = frozenset({
     "set_gradient_accumulation_boundary", "set_is_last_backward", "set_requires_all_reduce",
