@@ -62,6 +62,7 @@ RULES = (
     "rank_seed_before_unsynced_init",
     "unseeded_ranks",
     "state_set_in_prepare_data",
+    "schedule_of_one_share",
     "ranks_never_meet",
     "missing_set_device",
     "set_device_after_init_or_collective",

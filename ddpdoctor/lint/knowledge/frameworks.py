@@ -174,6 +174,10 @@ PREPARING = frozenset({
     (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
     (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
 })  # fmt: skip
+#: settings of an Accelerator by which a prepared schedule makes one step for each of the optimizer's (accelerate 1.15)
+ONE_STEP_EACH = {"split_batches": True, "step_scheduler_with_optimizer": False}
+#: the object that holds some of them
+LOADER_CONFIG = "dataloader_config"
 #: return a model that is wrapped if there are several processes
 FORWARDING = frozenset({"ignite.distributed.auto_model"})
 #: start a function in processes: positions of the function and of the tuple of its arguments
@@ -255,6 +259,15 @@ LEAVING_SAMPLERS = ("replace_sampler_ddp", "use_distributed_sampler")
 AGREEING = frozenset({
     "compute", "all_gather", "all_gather_object", "all_reduce", "reduce", "gather", "broadcast", "all_gather_cat",
 })  # fmt: skip
+
+
+def is_schedule(path: str) -> bool:
+    """Whether it makes a schedule of the learning rate: a class of torch, or a function of transformers or diffusers."""
+    if path.startswith("torch.optim.lr_scheduler."):
+        return True
+    name = path.rpartition(".")[2]
+    of_library = path.startswith(("transformers.", "diffusers."))
+    return of_library and name.startswith("get_") and ("schedule" in name)
 
 
 def kind(path: str) -> str:
