@@ -63,6 +63,7 @@ RULES = (
     "unseeded_ranks",
     "state_set_in_prepare_data",
     "schedule_of_one_share",
+    "engine_step_under_own_count",
     "ranks_never_meet",
     "missing_set_device",
     "set_device_after_init_or_collective",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import accumulation, averaged_gradients, blocks
+from ddpdoctor.lint.facts import accumulation, averaged_gradients, blocks, turns
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, EnclosingLoop
 from ddpdoctor.lint.knowledge import frameworks
@@ -17,7 +17,6 @@ from ddpdoctor.lint.values.formulas import (
     NO_BOUND,
     Formula,
     Reached,
-    Reader,
     Unknown,
     Window,
     all_of,
@@ -114,20 +113,19 @@ class _Judge:
     def __init__(self, facts: ModuleFacts, keeping: list[Keeping], updates: list[CallEvent]) -> None:
         self._facts, self._keeping, self._updates = facts, keeping, updates
         self._passes = facts.methods("backward")
-        self._reader = Reader(symbols.structures())
         contexts = [*(k.context for k in keeping), *(c.context for c in (*self._passes, *updates))]
+        asserted = facts.analysis.asserted
+        said = [atom for k in keeping if k.value is not None for atom in k.value.atoms]
+        self._reader = turns.reader_of(contexts, (*asserted, *said))
         conditions = [atom for context in contexts for guard in context.guards for atom in guard.truth]
-        conditions += facts.analysis.asserted
-        self._reader.learn(conditions)
-        self._reader.learn(atom for k in keeping if k.value is not None for atom in k.value.atoms)
-        read = (formulas.unknowns(self._reader.formula(atom)) for atom in conditions)
+        read = (formulas.unknowns(self._reader.formula(atom)) for atom in (*conditions, *asserted))
         #: remainders that the program asks for; that of a loop's length by a window's may be refused
         self._asked = {(u.counter, u.every) for found in read for u in found if isinstance(u, Window)}
 
     def in_turns(self) -> Iterator[LocalWindow]:
         """Faults of steps that are made in the turns of the backward passes."""
         for step in self._updates:
-            around = [p for p in self._passes if _same_turn(p.context, step.context)]
+            around = [p for p in self._passes if turns.same_turn(p.context, step.context)]
             here = [p for p in around if p.index < step.index]
             kept = self._kept(here)
             fault = self._in_turn(step, here, kept.formula)
@@ -146,7 +144,7 @@ class _Judge:
             here = [p for p in self._passes if p.context.loops and p.context.loops[-1].site == loop.site]
             kept = self._kept(here)
             fault = self._missed(loop, kept.formula) if kept.by is not None else None
-            step = next((u for u in self._updates if _is_behind(here[-1].context, u)), None)
+            step = next((u for u in self._updates if turns.is_behind(here[-1].context, u)), None)
             inside = any(around.site == loop.site for u in self._updates for around in u.context.loops)
             if fault is not None and kept.by is not None and step is not None and not inside:
                 yield LocalWindow(fault, step, here[-1], kept.by)
@@ -188,23 +186,23 @@ class _Judge:
         if can_hold(all_of((made, kept))):
             return None
         for other in self._updates:
-            behind = _is_behind(step.context, other) and _is_same_object(step, other)
+            behind = turns.is_behind(step.context, other) and _is_same_object(step, other)
             if behind and can_hold(all_of((self._guards(other.context), goes_back, kept))):
                 return other
         return None
 
     def _missed(self, loop: EnclosingLoop, kept: Formula) -> Fault | None:
         """What is wrong with the turn of a loop that averages gradients."""
-        turns = loop.over.object if loop.over is not None else None
-        if not isinstance(turns, Made) or turns.path != "builtins.range" or len(turns.args) != 1:
+        over = loop.over.object if loop.over is not None else None
+        if not isinstance(over, Made) or over.path != "builtins.range" or len(over.args) != 1:
             return None
         turned = [u for u in formulas.unknowns(kept) if self._reader.depends(u)]
         first = _first_turn(turned[0]) if len(turned) == 1 else None
-        if first is None or turned[0][0] != symbols.number(("index", turns.site)):
+        if first is None or turned[0][0] != symbols.number(("index", over.site)):
             return None
         if not can_hold(kept, {turned[0]: False}) or can_hold(kept, {turned[0]: True}):
             return None
-        length = self._reader.linear(turns.args[0].atoms[0])
+        length = self._reader.linear(over.args[0].atoms[0])
         if first.key == length.key:
             beyond = first.more - (length.more - 1)
             return None if beyond == 0 else Fault.NEVER if beyond > 0 else Fault.EARLY
@@ -214,10 +212,7 @@ class _Judge:
         return Fault.PART if is_part and divided is not None and divided[1] == whole else None
 
     def _guards(self, context: Context) -> Formula:
-        """The conditions of a place that are alike on all ranks."""
-        alike = [guard for guard in context.guards if len(guard.truth) == 1]
-        read = ((self._reader.formula(guard.truth[0]), guard.side) for guard in alike)
-        return all_of(formula if side else denied(formula) for formula, side in read)
+        return turns.conditions(self._reader, context)
 
     def _kept(self, passes: list[CallEvent]) -> _Kept:
         """When none of the backward passes of a turn averages gradients."""
@@ -229,7 +224,7 @@ class _Judge:
         """When one backward pass does not average gradients."""
         formula, by = formulas.FAILS, None
         for k in self._keeping:
-            if k.index > one.index or not _same_turn(k.context, one.context):
+            if k.index > one.index or not turns.same_turn(k.context, one.context):
                 continue
             said, value = self._guards(k.context), self._value(k)
             if k.is_flag:
@@ -258,23 +253,6 @@ def _first_turn(one: Unknown) -> formulas.Linear | None:
         return None
     size = formulas.Linear(NO_BOUND, -one.every) if one.every < 0 else formulas.Linear(one.every, 0)
     return formulas.Linear(size.key, size.more - one.shift)
-
-
-def _same_root(one: Context, two: Context) -> bool:
-    return one.calls[:1] == two.calls[:1]
-
-
-def _same_turn(one: Context, two: Context) -> bool:
-    return _same_root(one, two) and [loop.site for loop in one.loops] == [loop.site for loop in two.loops]
-
-
-def _is_behind(inner: Context, step: CallEvent) -> bool:
-    """Whether a step comes after the innermost loop around a place, in each turn of the loops around that."""
-    around = [loop.site for loop in inner.loops]
-    loops = [loop.site for loop in step.context.loops]
-    last = getattr(inner.loops[-1].node, "end_lineno", None) or 0 if around else 0
-    way = [site for site in (*step.context.chain, step.site) if around and site.file == around[-1].file]
-    return bool(around) and loops == around[:-1] and _same_root(inner, step.context) and any(s.line > last for s in way)
 
 
 def _is_same_object(one: CallEvent, two: CallEvent) -> bool:
