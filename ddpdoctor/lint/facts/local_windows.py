@@ -278,9 +278,7 @@ def _is_entered(facts: ModuleFacts, keeping: Keeping, one: CallEvent) -> bool:
     return False
 
 
-def _makes(
-    scope: ast.AST, block: ast.With, item: ast.withitem, file: str, way: tuple[SourceSite, ...]
-) -> bool:
+def _makes(scope: ast.AST, block: ast.With, item: ast.withitem, file: str, way: tuple[SourceSite, ...]) -> bool:
     """Whether what a `with` statement enters is made on this way."""
     entered = item.context_expr
     if _leads_through(entered, file, way):

@@ -174,11 +174,11 @@ PREPARING = frozenset({
     (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
     (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
 })  # fmt: skip
-#: methods that put a model into the wrapper of a framework's strategy: Fabric's, and those of Lightning's trainer, whose
-#: model is a module that has hooks
+#: methods that put a model into the wrapper of a framework's strategy: Fabric's, and that of Lightning's trainer for a
+#: module with hooks
 TAKING_MODEL = {(FABRIC, "setup"), (FABRIC, "setup_module"), (LIGHTNING, "fit")}
-#: of the strategies that keep gradients in shards: how the text begins by which they are chosen, and the end of the name
-#: of their class; ModelParallelStrategy's are distributed tensors, of which a norm is that of all ranks (lightning 2.6)
+#: of the strategies that keep gradients in shards: how the text begins by which they are chosen, and the name of their
+#: class; ModelParallelStrategy's are distributed tensors, of which a norm is that of all ranks (lightning 2.6)
 SHARDING_STRATEGIES = {"fsdp": "FSDPStrategy", "deepspeed": "DeepSpeedStrategy"}
 #: settings of an Accelerator by which a prepared schedule makes one step for each of the optimizer's (accelerate 1.15)
 ONE_STEP_EACH = {"split_batches": True, "step_scheduler_with_optimizer": False}
@@ -268,7 +268,7 @@ AGREEING = frozenset({
 
 
 def is_schedule(path: str) -> bool:
-    """Whether it makes a schedule of the learning rate: a class of torch, or a function of transformers or diffusers."""
+    """Whether it makes a schedule of the learning rate: a class of torch, a function of transformers or diffusers."""
     if path.startswith("torch.optim.lr_scheduler."):
         return True
     name = path.rpartition(".")[2]

@@ -49,7 +49,7 @@ from ddpdoctor.lint.knowledge.aliases import ENGINE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values import symbols
 from ddpdoctor.lint.values.abstract_objects import Made, Table
-from ddpdoctor.lint.values.formulas import Reader, Window, can_hold, unknowns
+from ddpdoctor.lint.values.formulas import Reader, Unknown, Window, can_hold, unknowns
 from ddpdoctor.lint.values.values import Value, symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -81,9 +81,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "the optimizer makes fewer steps than there are calls of step(), which counts micro-batches itself: "
                 "call it after every backward pass"
             )
-            yield facts.finding(
-                *(RULE, step.site, Conditional(unsure, said)), context=step.context, severity=severity
-            )
+            yield facts.finding(*(RULE, step.site, Conditional(unsure, said)), context=step.context, severity=severity)
 
 
 def _engine(call: CallEvent) -> Made | None:
@@ -95,7 +93,7 @@ def _window(reader: Reader, step: CallEvent, passes: list[CallEvent], steps: lis
     """The condition on the number of the turn without which no step is made, though gradients are computed."""
     made = turns.conditions(reader, step.context)
     windows = [u for u in unknowns(made) if isinstance(u, Window)]
-    outside = dict.fromkeys(windows, False)
+    outside: dict[Unknown, bool] = dict.fromkeys(windows, False)
     if len(windows) != 1 or can_hold(made, outside):
         return None
     here = [p for p in passes if p.index < step.index and turns.same_turn(p.context, step.context)]

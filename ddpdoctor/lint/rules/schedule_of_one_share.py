@@ -110,7 +110,7 @@ def _schedule(value: Value) -> Made | None:
 
 
 def _is_of_share(made: Made) -> bool:
-    """Whether a schedule's length is one rank's number of batches, and the number of ranks is in nothing it is given."""
+    """Whether a schedule's length is one rank's number of batches, which nothing multiplies by the number of ranks."""
     tags = union(part.tags for value in _given(made) for part in _within(value))
     return bool(tags & Tag.OF_SHARE) and not tags & Tag.WORLD
 

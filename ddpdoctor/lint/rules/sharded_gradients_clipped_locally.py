@@ -1,8 +1,9 @@
 """Gradients of a sharded model are clipped by each rank's own norm
 
 ## What it does
-Finds `torch.nn.utils.clip_grad_norm_` on the parameters of a model that is wrapped in `FullyShardedDataParallel`, by the
-program or by Lightning's FSDPStrategy; and of one that Lightning's DeepSpeedStrategy has taken, where it clips nothing.
+Finds `torch.nn.utils.clip_grad_norm_` on the parameters of a model that is wrapped in `FullyShardedDataParallel`, by
+the program or by Lightning's FSDPStrategy; and of one that Lightning's DeepSpeedStrategy has taken, where it clips
+nothing.
 
 ## Why it harms
 Each rank has a shard of the gradients, and the function measures that shard alone. The ranks scale their shards by

@@ -1,7 +1,7 @@
 """Conditions as formulas: what unknown conditions are made of, and whether several can hold at once.
 
-Of conditions on the number of a turn it is known that `(i + 1) % n == 0` and `i % n == n - 1` are one, that `i + 1 >= n`
-is the last turn as `i == n - 1` is, and that no turn is at two places of one window.
+Of conditions on the number of a turn it is known that `(i + 1) % n == 0` and `i % n == n - 1` are one, that
+`i + 1 >= n` is the last turn as `i == n - 1` is, and that no turn is at two places of one window.
 """
 
 from __future__ import annotations
@@ -210,7 +210,10 @@ class Reader:
         for _ in range(_DEPTH):
             if _is_number(atom):
                 return Linear(NO_BOUND, more + atom)
-            name, left, right = (self._made(atom.key) if isinstance(atom, Symbol) else None) or ("", None, None)
+            made = self._made(atom.key) if isinstance(atom, Symbol) else None
+            if made is None:
+                break
+            name, left, right = made
             if name in ("Add", "Sub") and _is_number(right):
                 atom, more = left, more + (right if name == "Add" else -right)
             elif name == "Add" and _is_number(left):
@@ -237,7 +240,7 @@ class Reader:
                     found.add(part.key)
                     left += self._structures.get(part.key, ())
             elif part.__class__ is tuple:
-                left += part  # type: ignore[misc]
+                left += part
         return found
 
 
