@@ -114,13 +114,15 @@ class _Judge:
         self._facts, self._keeping, self._updates = facts, keeping, updates
         self._passes = facts.methods("backward")
         contexts = [*(k.context for k in keeping), *(c.context for c in (*self._passes, *updates))]
-        asserted = facts.analysis.asserted
         said = [atom for k in keeping if k.value is not None for atom in k.value.atoms]
+        asserted = facts.analysis.asserted
         self._reader = turns.reader_of(contexts, (*asserted, *said))
-        conditions = [atom for context in contexts for guard in context.guards for atom in guard.truth]
-        read = (formulas.unknowns(self._reader.formula(atom)) for atom in (*conditions, *asserted))
+        asked = [
+            *(turns.conditions(self._reader, context) for context in contexts),
+            *map(self._reader.formula, asserted),
+        ]
         #: remainders that the program asks for; that of a loop's length by a window's may be refused
-        self._asked = {(u.counter, u.every) for found in read for u in found if isinstance(u, Window)}
+        self._asked = {(u.counter, u.every) for u in formulas.unknowns(all_of(asked)) if isinstance(u, Window)}
 
     def in_turns(self) -> Iterator[LocalWindow]:
         """Faults of steps that are made in the turns of the backward passes."""

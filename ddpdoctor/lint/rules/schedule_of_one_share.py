@@ -41,9 +41,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import reckoned
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Enclosing, Function, Items, Listed, Made
 from ddpdoctor.lint.values.tags import Tag, union
@@ -74,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if condition is None:
             continue
         for made in map(_schedule, call.args):
-            if made is not None and _is_of_share(made):
+            if made is not None and _is_of_share(facts, made):
                 said = (
                     "the schedule ends early: once it is prepared it makes a step for each process whenever the "
                     "optimizer makes one, and its length counts the batches of one process"
@@ -109,10 +110,13 @@ def _schedule(value: Value) -> Made | None:
     return made if isinstance(made, Made) and frameworks.is_schedule(made.path) else None
 
 
-def _is_of_share(made: Made) -> bool:
+def _is_of_share(facts: ModuleFacts, made: Made) -> bool:
     """Whether a schedule's length is one rank's number of batches, which nothing multiplies by the number of ranks."""
-    tags = union(part.tags for value in _given(made) for part in _within(value))
-    return bool(tags & Tag.OF_SHARE) and not tags & Tag.WORLD
+    parts = [part for value in _given(made) for part in _within(value)]
+    tags = union(part.tags for part in parts)
+    if not tags & Tag.OF_SHARE or tags & Tag.WORLD:
+        return False
+    return not any(heuristics.COUNTS_PROCESSES.found_in_any(reckoned.names(facts, part)) for part in parts)
 
 
 def _given(made: Made) -> tuple[Value, ...]:

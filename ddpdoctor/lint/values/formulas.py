@@ -127,7 +127,7 @@ class Reader:
     def learn(self, conditions: Iterable[Atom]) -> None:
         """Which unknowns are counters: those of which these conditions ask a remainder."""
         for condition in conditions:
-            for key in self._inside(condition.key) if isinstance(condition, Symbol) else ():
+            for key in inside(self._structures, condition.key) if isinstance(condition, Symbol) else ():
                 made = self._made(key)
                 if made is not None and made[0] == "Mod":
                     self._counters.add(self.linear(made[1]).key)
@@ -140,7 +140,7 @@ class Reader:
         """Whether a condition is computed from a counter."""
         if not isinstance(one, Plain):
             return self.counts(one.counter)
-        return any(self.counts(key) for key in self._inside(one.key))
+        return any(self.counts(key) for key in inside(self._structures, one.key))
 
     def computed(self, key: int) -> tuple[str, Linear, Linear] | None:
         """The operator whose result an unknown is, and its two sides."""
@@ -229,19 +229,20 @@ class Reader:
             return None
         return structure[0], _untyped(structure[1]), _untyped(structure[2])
 
-    def _inside(self, key: int) -> set[int]:
-        """The unknowns that one is computed from, itself included."""
-        found: set[int] = set()
-        left: list[object] = [Symbol(key, Taint.UNKNOWN)]
-        while left and len(found) < _LOOKED_INTO:
-            part = left.pop()
-            if isinstance(part, Symbol):
-                if part.key not in found:
-                    found.add(part.key)
-                    left += self._structures.get(part.key, ())
-            elif part.__class__ is tuple:
-                left += part
-        return found
+
+def inside(structures: Mapping[int, tuple[object, ...]], key: int) -> set[int]:
+    """The unknowns that one is computed from, itself included."""
+    found: set[int] = set()
+    left: list[object] = [Symbol(key, Taint.UNKNOWN)]
+    while left and len(found) < _LOOKED_INTO:
+        part = left.pop()
+        if isinstance(part, Symbol):
+            if part.key not in found:
+                found.add(part.key)
+                left += structures.get(part.key, ())
+        elif part.__class__ is tuple:
+            left += part
+    return found
 
 
 def _is_number(atom: Atom) -> bool:
