@@ -91,6 +91,8 @@ def updates(call: CallEvent) -> bool:
     path = made.path if isinstance(made, Made) else ""
     if path.startswith("torch.optim."):
         return not path.startswith("torch.optim.lr_scheduler.")
+    if path.rpartition(".")[2] == "GradScaler":
+        return True
     func = call.node.func
     owner = func.value if isinstance(func, ast.Attribute) else None
     while isinstance(owner, ast.Subscript):

@@ -12,6 +12,10 @@ from ddpdoctor.program.sites import SourceSite
 
 #: calls in one another that are looked into
 _DEPTH = 6
+#: what something is counted of is not what it is computed from
+_COUNTS = ("len",)
+#: how the paths of functions begin that compute numbers of numbers
+_RECKONING = ("math.", "builtins.", "numpy.")
 
 
 def names(facts: ModuleFacts, value: Value) -> set[str]:
@@ -24,7 +28,7 @@ def _names(facts: ModuleFacts, structures: Mapping[int, tuple[object, ...]], val
     if key is None or depth > _DEPTH:
         return
     made = [value.object] if isinstance(value.object, Made) else []
-    for inner in formulas.inside(structures, key):
+    for inner in formulas.inside(structures, key, _COUNTS):
         structure = structures.get(inner, ())
         for part in structure:
             one = part[0] if isinstance(part, tuple) and len(part) == 1 else part
@@ -33,7 +37,7 @@ def _names(facts: ModuleFacts, structures: Mapping[int, tuple[object, ...]], val
         made += _calls(facts, structure)
     for one in made:
         yield one.path.rpartition(".")[2]
-        for given in (*one.args, *(v for _, v in one.keywords)):
+        for given in one.args if one.path.startswith(_RECKONING) else ():
             yield from _names(facts, structures, given, depth + 1)
 
 

@@ -85,7 +85,7 @@ COUNTS_RANKS = _pattern(
 COUNTS_PROCESSES = _pattern(
     "a number that a program multiplies by is that of its processes, though it is not in sight what gives it",
     "DD138: a number of processes that is given",
-    r"world_?size|(num|n)_?(processes|procs?|gpus?|devices?|ranks)|device_count",
+    r"world_?size|(^|_)(num|n)_?(processes|procs?|gpus?|devices?|ranks)|device_count",
 )
 NODE_RANK = _words(
     "a number of one machine", "DD143: refused where a rank is not its local rank", "local_rank", "get_local_rank"

@@ -75,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if condition is None:
             continue
         for made in map(_schedule, call.args):
-            if made is not None and _is_of_share(facts, made):
+            if made is not None and any(_is_of_share(facts, value) for value in _given(made)):
                 said = (
                     "the schedule ends early: once it is prepared it makes a step for each process whenever the "
                     "optimizer makes one, and its length counts the batches of one process"
@@ -110,9 +110,10 @@ def _schedule(value: Value) -> Made | None:
     return made if isinstance(made, Made) and frameworks.is_schedule(made.path) else None
 
 
-def _is_of_share(facts: ModuleFacts, made: Made) -> bool:
-    """Whether a schedule's length is one rank's number of batches, which nothing multiplies by the number of ranks."""
-    parts = [part for value in _given(made) for part in _within(value)]
+def _is_of_share(facts: ModuleFacts, value: Value) -> bool:
+    """Whether what a schedule is given is one rank's number of batches, which nothing multiplies by the number of
+    ranks."""
+    parts = list(_within(value))
     tags = union(part.tags for part in parts)
     if not tags & Tag.OF_SHARE or tags & Tag.WORLD:
         return False

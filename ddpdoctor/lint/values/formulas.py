@@ -6,7 +6,7 @@ Of conditions on the number of a turn it is known that `(i + 1) % n == 0` and `i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -230,8 +230,9 @@ class Reader:
         return structure[0], _untyped(structure[1]), _untyped(structure[2])
 
 
-def inside(structures: Mapping[int, tuple[object, ...]], key: int) -> set[int]:
-    """The unknowns that one is computed from, itself included."""
+def inside(structures: Mapping[int, tuple[object, ...]], key: int, ends: Container[object] = ()) -> set[int]:
+    """The unknowns that one is computed from, itself included; not what those are of that begin with one of the words
+    `ends`."""
     found: set[int] = set()
     left: list[object] = [Symbol(key, Taint.UNKNOWN)]
     while left and len(found) < _LOOKED_INTO:
@@ -239,7 +240,8 @@ def inside(structures: Mapping[int, tuple[object, ...]], key: int) -> set[int]:
         if isinstance(part, Symbol):
             if part.key not in found:
                 found.add(part.key)
-                left += structures.get(part.key, ())
+                structure = structures.get(part.key, ("",))
+                left += structure if structure[0] not in ends else ()
         elif part.__class__ is tuple:
             left += part
     return found
