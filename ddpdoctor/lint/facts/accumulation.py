@@ -31,10 +31,10 @@ class Accumulated(NamedTuple):
 
 def found(facts: ModuleFacts) -> list[Accumulated]:
     """Of each loop, one backward pass through torch's wrapper that several micro-batches go through for each step."""
-    updates = [call for call in facts.methods("step") if _updates(call)]
+    steps = [call for call in facts.methods("step") if updates(call)]
     by_loop: dict[SourceSite, Accumulated] = {}
-    for call in facts.methods("backward") if updates else ():
-        one = _accumulated(facts, call, updates)
+    for call in facts.methods("backward") if steps else ():
+        one = _accumulated(facts, call, steps)
         if one is None:
             continue
         # one loop may go back in a helper, too, as with mixed precision
@@ -48,17 +48,17 @@ def _is_at_hand(one: Accumulated) -> bool:
     return one.backward.site.file == one.loop.site.file
 
 
-def _accumulated(facts: ModuleFacts, call: CallEvent, updates: list[CallEvent]) -> Accumulated | None:
+def _accumulated(facts: ModuleFacts, call: CallEvent, steps: list[CallEvent]) -> Accumulated | None:
     loop = call.context.loops[-1] if call.context.loops else None
     if loop is None or not _averages(call) or not isinstance(loop.node, (ast.For, ast.While)):
         return None
     if loaders.runs_once(loop) or not _goes_forward(facts, call, loop):
         return None
-    updates = [u for u in updates if not exclusion.contradict((*call.context.guards, *u.context.guards))]
-    inside = [u for u in updates if any(around.site == loop.site for around in u.context.loops)]
+    steps = [u for u in steps if not exclusion.contradict((*call.context.guards, *u.context.guards))]
+    inside = [u for u in steps if any(around.site == loop.site for around in u.context.loops)]
     if inside:
         return Accumulated(call, inside[0], loop, True) if _in_turns(facts, call, inside, loop) else None
-    behind = next((u for u in updates if _is_behind(call, u, loop)), None)
+    behind = next((u for u in steps if _is_behind(call, u, loop)), None)
     return Accumulated(call, behind, loop, False) if behind is not None else None
 
 
@@ -85,12 +85,14 @@ def _goes_forward(facts: ModuleFacts, backward: CallEvent, loop: EnclosingLoop) 
     return False
 
 
-def _updates(call: CallEvent) -> bool:
+def updates(call: CallEvent) -> bool:
     """Whether it makes a step of an optimizer, perhaps by a gradient scaler."""
     made = call.receiver.object if call.receiver is not None else None
     path = made.path if isinstance(made, Made) else ""
     if path.startswith("torch.optim."):
         return not path.startswith("torch.optim.lr_scheduler.")
+    if path.rpartition(".")[2] == "GradScaler":
+        return True
     func = call.node.func
     owner = func.value if isinstance(func, ast.Attribute) else None
     while isinstance(owner, ast.Subscript):

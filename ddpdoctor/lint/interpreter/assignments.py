@@ -68,9 +68,10 @@ def _note(machine: Machine, frame: Frame, target: ast.Attribute, owner: Value, v
     """Record an attribute that means something to torch or a framework."""
     if target.attr in frameworks.STOPPING:
         machine.stops.append(Setting(target.attr, value, machine.site(frame, target), machine.context(frame)))
-    elif target.attr == "requires_grad":
+    elif target.attr in ("requires_grad", frameworks.SHARING):
+        kept = machine.switched if target.attr == "requires_grad" else machine.sharing
         site, context = machine.site(frame, target), machine.context(frame)
-        machine.switched.append(Switched(owner, value, site, context, len(machine.calls)))
+        kept.append(Switched(owner, value, site, context, len(machine.calls)))
 
 
 def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:

@@ -48,7 +48,7 @@ class Setting(NamedTuple):
 
 @record(frozen=True, slots=True, eq=False)
 class Switched:
-    """`parameter.requires_grad = value`"""
+    """`parameter.requires_grad = value`, or the flag of a wrapper by which it averages gradients"""
 
     owner: Value
     value: Value

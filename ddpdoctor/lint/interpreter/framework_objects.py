@@ -60,12 +60,12 @@ def collective(path: str, method: str, keywords: Keywords, made: Made | None = N
         given = dict(keywords)
         sync = given.get("sync_dist")
         return _LOG if sync is not None and sync.constant is True and "rank_zero_only" not in given else None
-    if owner in (LIGHTNING, FABRIC) and made is not None and _one_process(made):
+    if owner in (LIGHTNING, FABRIC) and made is not None and one_process(made):
         return None
     return METHODS.get(owner, {}).get(method)
 
 
-def _one_process(made: Made) -> bool:
+def one_process(made: Made) -> bool:
     """Whether it is `Trainer(devices=1)` or `Trainer(devices=[gpu])`; options that cannot be read may be that too."""
     devices, nodes = made.keyword("devices"), made.keyword("num_nodes")
     if devices is None or nodes is not None:

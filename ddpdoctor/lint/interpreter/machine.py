@@ -29,7 +29,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function, Given
 from ddpdoctor.lint.values.symbols import Held, hold
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Keywords, Taint, Value
+from ddpdoctor.lint.values.values import Atom, Keywords, Taint, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.project import Project
@@ -85,6 +85,10 @@ class Machine(ABC):
     stops: list[Setting] = field(default_factory=list)
     #: gradients of single parameters that are switched on or off
     switched: list[Switched] = field(default_factory=list)
+    #: wrappers that are told whether their next backward pass averages gradients
+    sharing: list[Switched] = field(default_factory=list)
+    #: conditions that the program asserts
+    asserted: list[Atom] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     #: reads of attributes of networks that a framework has prepared: in a wrapper, if there are several ranks

@@ -59,6 +59,8 @@ def length_of(value: Value) -> Value:
     if isinstance(value.object, Items) and not chosen:
         return const(len(value.object.items))
     tags = (value.tags & DATA) | Tag.LENGTH
+    if value.tags & Tag.PREPARED:
+        tags |= Tag.OF_SHARE
     # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
     unequal = chosen or value.tags & UNEQUAL
     taint = Taint.RANK_LOCAL if unequal and value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
@@ -74,7 +76,7 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
         taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
         if all(a.taint <= Taint.GIVEN for a in args):
             taint = max(a.taint for a in args)
-        return unknown(path, site, taint=taint, tags=join_tags(args) & DATA)
+        return unknown(path, site, taint=taint, tags=join_tags(args) & (DATA | Tag.OF_SHARE))
     result = lift(path, CASTS[path], args)
     # the same number in another form
     return result.tagged(args[0].tags & Tag.SPAWNED) if path in ("builtins.str", "builtins.int") else result
@@ -104,7 +106,7 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
         tags |= value.tags
         local = local or value.taint is Taint.RANK_LOCAL
     pure = _is_pure(path)
-    kept = tags & DATA if pure else tags & ORIGIN
+    kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN
     if path in _TEXTS:
         kept |= tags & (ANY_RANK | MADE_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
     if tags & Tag.COLLECTED and _summarises(path):

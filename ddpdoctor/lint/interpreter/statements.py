@@ -119,6 +119,8 @@ def _assert(machine: Machine, frame: Frame, node: Any) -> None:
     test = machine.evaluate(frame, node.test)
     machine.observe(frame, node, test)
     branches.hold(frame, test)
+    if not machine.silent:
+        machine.asserted += test.atoms
 
 
 #: the handler of each kind of statement; all others do nothing

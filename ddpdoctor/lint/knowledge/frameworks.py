@@ -174,6 +174,16 @@ PREPARING = frozenset({
     (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
     (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
 })  # fmt: skip
+#: methods that put a model into the wrapper of a framework's strategy: Fabric's, and that of Lightning's trainer for a
+#: module with hooks
+TAKING_MODEL = {(FABRIC, "setup"), (FABRIC, "setup_module"), (LIGHTNING, "fit")}
+#: of the strategies that keep gradients in shards: how the text begins by which they are chosen, and the name of their
+#: class; ModelParallelStrategy's are distributed tensors, of which a norm is that of all ranks (lightning 2.6)
+SHARDING_STRATEGIES = {"fsdp": "FSDPStrategy", "deepspeed": "DeepSpeedStrategy"}
+#: settings of an Accelerator by which a prepared schedule makes one step for each of the optimizer's (accelerate 1.15)
+ONE_STEP_EACH = {"split_batches": True, "step_scheduler_with_optimizer": False}
+#: the object that holds some of them
+LOADER_CONFIG = "dataloader_config"
 #: return a model that is wrapped if there are several processes
 FORWARDING = frozenset({"ignite.distributed.auto_model"})
 #: start a function in processes: positions of the function and of the tuple of its arguments
@@ -217,6 +227,8 @@ FIRST_RANK_METHODS = frozenset({"is_world_process_zero", "is_global_zero", "is_m
 RANK_METHODS = frozenset({"get_world_rank", "get_global_rank"})
 #: context managers in which gradients are not synchronised
 UNSHARED = frozenset({"block_backward_sync", "no_backward_sync", "no_sync"})
+#: the attribute of torch's wrapper that says whether its next backward pass averages gradients
+SHARING = "require_backward_grad_sync"
 #: methods that say whether the next backward synchronises: DeepSpeed's engine, FSDP2's modules
 SYNCHRONISING = frozenset({
     "set_gradient_accumulation_boundary", "set_is_last_backward", "set_requires_all_reduce",
@@ -253,6 +265,15 @@ LEAVING_SAMPLERS = ("replace_sampler_ddp", "use_distributed_sampler")
 AGREEING = frozenset({
     "compute", "all_gather", "all_gather_object", "all_reduce", "reduce", "gather", "broadcast", "all_gather_cat",
 })  # fmt: skip
+
+
+def is_schedule(path: str) -> bool:
+    """Whether it makes a schedule of the learning rate: a class of torch, a function of transformers or diffusers."""
+    if path.startswith("torch.optim.lr_scheduler."):
+        return True
+    name = path.rpartition(".")[2]
+    of_library = path.startswith(("transformers.", "diffusers."))
+    return of_library and name.startswith("get_") and ("schedule" in name)
 
 
 def kind(path: str) -> str:

@@ -82,6 +82,11 @@ COUNTS_RANKS = _pattern(
     "DD124: a program that refuses to be one of several",
     r"^((ddp|dist|global|get)_)?world_?size$|^num_(processes|ranks)$",
 )
+COUNTS_PROCESSES = _pattern(
+    "a number that a program multiplies by is that of its processes, though it is not in sight what gives it",
+    "DD138: a number of processes that is given",
+    r"world_?size|(^|_)(num|n)_?(processes|procs?|gpus?|devices?|ranks)|device_count",
+)
 NODE_RANK = _words(
     "a number of one machine", "DD143: refused where a rank is not its local rank", "local_rank", "get_local_rank"
 )

@@ -1,11 +1,14 @@
 """State is loaded on some ranks only
 
 ## What it does
-Finds `load_state_dict` of a wrapped model, or of an optimizer, that only some ranks run, with no broadcast after it.
+Finds `load_state_dict` of an optimizer, a schedule or a gradient scaler that only some ranks run, though all ranks make
+steps with it. As a hint, it finds that of a wrapped model, or of an optimizer whose steps are not in sight, with no
+broadcast after it.
 
 ## Why it harms
 DDP makes parameters equal once, at construction. What only rank 0 loads later stays on rank 0: from then on the ranks
-train different models with the same averaged gradients. Nothing fails.
+train different models with the same averaged gradients. The state of an optimizer is made equal by no wrapper at all: a
+rank that lacks the moments of its Adam makes other steps from the same gradients. Nothing fails.
 
 ## Example
 ```python
@@ -24,8 +27,9 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-When the state is made equal in code that lint cannot see. Any later broadcast is assumed to do so; buffers alone are
-made equal by DDP itself.
+When the state is made equal in code that lint cannot see. Any later broadcast is assumed to do so, but for one of a
+tensor of a few numbers, or of parameters, which holds no state of an optimizer; buffers alone are made equal by DDP
+itself.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -40,25 +44,55 @@ from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values import iteration
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
 
-RULE = LintRule("DD176", "load-not-synced", Severity.HINT, advice="load on every rank, or before the model is wrapped")
+RULE = LintRule(
+    "DD176",
+    "load-not-synced",
+    Severity.WARNING,
+    advice="load on every rank, or before the model is wrapped",
+)
+
+_SCHEDULES = "torch.optim.lr_scheduler."
+#: what makes or scales the steps of all ranks, and is made equal by no wrapper
+_KINDS = {"torch.optim": "optimizer", "torch.amp": "gradient scaler", "torch.cuda.amp": "gradient scaler"}
+_HARM = {
+    "optimizer": "from equal gradients the ranks make different steps",
+    "schedule": "the ranks go on with different learning rates",
+    "gradient scaler": "gradients that are averaged are scaled differently on the ranks",
+}
+#: how the paths of tensors begin that are made of numbers, or are parameters: no state of an optimizer
+_NUMBERS = ("torch.", iteration.PARAMETER)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loads on some ranks that nothing makes equal."""
-    for call in facts.methods("load_state_dict"):
-        if not call.context.some_ranks_only or _made_equal(facts, call):
-            continue
-        if _after_wrap(facts, call):
-            message = "only some ranks load this state, after DDP has made the ranks equal: load it on every rank"
+    loads = [call for call in facts.methods("load_state_dict") if call.context.some_ranks_only]
+    for call in loads:
+        kind = _kind(call)
+        if kind and _steps_everywhere(facts, call) and not _sent(facts, call):
+            message = (
+                f"only some ranks load the state of this {kind}, and nothing sends it to the others: {_HARM[kind]}"
+            )
             yield facts.finding(RULE, call.site, message, context=call.context)
-        elif _optimizer(call) and facts.distributed:
-            message = "only some ranks load the optimizer's state, and nothing sends it to the others"
-            yield facts.finding(RULE, call.site, message, context=call.context)
+        elif not _made_equal(facts, call):
+            yield _perhaps(facts, call, kind)
+
+
+def _perhaps(facts: ModuleFacts, call: CallEvent, kind: str) -> Finding | None:
+    """A hint about a state that may differ between the ranks from then on."""
+    message = ""
+    if _after_wrap(facts, call):
+        message = "only some ranks load this state, after DDP has made the ranks equal: load it on every rank"
+    elif kind == "optimizer" and facts.distributed:
+        message = "only some ranks load the optimizer's state, and nothing sends it to the others"
+    if not message:
+        return None
+    return facts.finding(RULE, call.site, message, context=call.context, severity=Severity.HINT)
 
 
 def _after_wrap(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -72,9 +106,51 @@ def _after_wrap(facts: ModuleFacts, call: CallEvent) -> bool:
     return key is not None and any(c.args and symbol_key(c.args[0]) == key for c in before)
 
 
-def _optimizer(call: CallEvent) -> bool:
+def _kind(call: CallEvent) -> str:
+    """What the state is of, if it is none of a network: "optimizer", "schedule" or "gradient scaler"."""
     obj = call.receiver.object if call.receiver is not None else None
-    return isinstance(obj, Made) and obj.path.startswith("torch.optim.") and obj.path.count(".") == 2
+    if not isinstance(obj, Made):
+        return ""
+    if obj.path.startswith(_SCHEDULES):
+        return "schedule"
+    owner, _, name = obj.path.rpartition(".")
+    kind = _KINDS.get(owner, "")
+    return kind if kind != "gradient scaler" or name == "GradScaler" else ""
+
+
+def _steps_everywhere(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether all ranks make steps with it, by gradients that a wrapper averages."""
+    averaged = any(c.receiver is not None and c.receiver.tags & Tag.DDP for c in facts.methods("backward"))
+    key = symbol_key(call.receiver) if call.receiver is not None else None
+    if not averaged or key is None or _is_bare(call):
+        return False
+    steps = [c for c in facts.methods("step") if c.index > call.index and not c.context.some_ranks_only]
+    # a gradient scaler is given the optimizer
+    return any(symbol_key(value) == key for c in steps for value in (c.receiver, *c.args[:1]) if value is not None)
+
+
+def _is_bare(call: CallEvent) -> bool:
+    """Whether it is of plain gradient descent, which keeps nothing from step to step."""
+    made = call.receiver.object if call.receiver is not None else None
+    plain = isinstance(made, Made) and made.path == "torch.optim.SGD" and not made.opaque
+    return plain and isinstance(made, Made) and made.argument(2, "momentum") is None
+
+
+def _sent(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the other ranks may get the state: they load it, or something is broadcast that may hold it."""
+    rest = ~call.context.mask
+    if any(c.context.mask & rest and _kind(c) == _kind(call) for c in facts.methods("load_state_dict")):
+        return True
+    sends = facts.concerning(lambda name: "broadcast" in name or "scatter" in name or "object" in name)
+    return any(c.index > call.index and not _sends_numbers(c) for c in sends)
+
+
+def _sends_numbers(call: CallEvent) -> bool:
+    """Whether a tensor is sent that was made of numbers, or a parameter of a network."""
+    tensor = call.argument(0, "tensor")
+    made = tensor.object if tensor is not None else None
+    plain = call.path in ("torch.distributed.broadcast", "torch.distributed.scatter")
+    return plain and isinstance(made, Made) and made.path.startswith(_NUMBERS)
 
 
 def _made_equal(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -73,6 +73,11 @@ def _typed(argument: Any) -> object:
     return kind, argument
 
 
+def structures() -> dict[int, tuple[object, ...]]:
+    """The structure of each unknown by its number, for the few that ask what an unknown was computed from."""
+    return {made: structure for structure, made in _numbers.items()}
+
+
 class Held:
     """A reference that keeps the table alive while symbols are compared."""
 

@@ -76,6 +76,8 @@ class Tag:
     CEIL: Final = 1 << 24
     #: never ends
     ENDLESS: Final = 1 << 25
+    #: counts the batches that a framework leaves to each rank, in whatever it is computed from; not that of all ranks
+    OF_SHARE: Final = 1 << 44
     #: ends after a number of elements that is equal on all ranks
     CUT: Final = 1 << 26
 
@@ -142,6 +144,7 @@ MADE_UP: Final = Tag.TIME | Tag.UNIQUE
 DATA: Final = ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN
 #: tags that survive arithmetic
 STICKY: Final = (
+    Tag.OF_SHARE |
     ORIGIN | REASONS | ANY_RANK | Tag.BLOCK | Tag.WORLD | Tag.CEIL | Tag.SEEDED | Tag.UNIQUE | Tag.OWN_FILE
     | Tag.IN_GROUP | Tag.RANK_BY_NAME | Tag.ASKS_SHARDED | Tag.MASK
 )  # fmt: skip

@@ -165,6 +165,8 @@ def join_tags(values: Iterable[Value]) -> Tags:
     tags = NO_TAGS
     for value in values:
         tags |= value.tags
+    if tags & Tag.OF_SHARE and tags & Tag.WORLD:
+        tags &= ~Tag.OF_SHARE
     return tags & STICKY
 
 

@@ -1,0 +1,161 @@
+"""A prepared schedule ends early: its length was counted for one process
+
+## What it does
+Finds a schedule of the learning rate that is given to Accelerate's `prepare`, and whose length is computed from the
+number of batches of a loader that was prepared before.
+
+## Why it harms
+A prepared schedule makes as many steps as there are processes whenever the optimizer makes one, since its length is
+expected to be that of a job of one process. A prepared loader has the batches of one process alone. With eight
+processes warm-up and decay are over after an eighth of the training; the rest of it runs at the last learning rate,
+which is often 0. Nothing is reported.
+
+## Example
+```python
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+schedule = CosineAnnealingLR(optimizer, T_max=epochs * len(loader))
+schedule = accelerator.prepare(schedule)
+```
+
+## Use instead
+```python
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+schedule = CosineAnnealingLR(optimizer, T_max=epochs * len(loader) * accelerator.num_processes)
+schedule = accelerator.prepare(schedule)
+```
+or count the batches before the loader is prepared.
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the Accelerator is told to split batches, or not to step schedules with the optimizer, in code that lint does not
+see. With `split_batches=True` or `step_scheduler_with_optimizer=False` nothing is reported.
+
+## References
+https://huggingface.co/docs/accelerate/concept_guides/performance#learning-rates
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import reckoned
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import frameworks, heuristics
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Enclosing, Function, Items, Listed, Made
+from ddpdoctor.lint.values.tags import Tag, union
+from ddpdoctor.lint.values.values import WORLD_NUMBER, Value
+from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
+
+RULE = LintRule(
+    "DD138",
+    "schedule-of-one-share",
+    Severity.WARNING,
+    advice="multiply the length by accelerator.num_processes, or count the batches before prepare()",
+)
+
+#: attributes that give the number of processes
+_NUMBERS = frozenset(name for name, what in frameworks.RANKS.items() if what == "world")
+#: functions and objects in one another that a schedule is made of
+_DEPTH = 3
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Schedules that are prepared, and made of the length of what was prepared before them."""
+    if not facts.mentions("prepare", "prepare_scheduler"):
+        return
+    for call in facts.methods("prepare", "prepare_scheduler"):
+        condition = _condition(call)
+        if condition is None:
+            continue
+        for made in map(_schedule, call.args):
+            if made is not None and any(_is_of_share(facts, value) for value in _given(made)):
+                said = (
+                    "the schedule ends early: once it is prepared it makes a step for each process whenever the "
+                    "optimizer makes one, and its length counts the batches of one process"
+                )
+                yield facts.finding(
+                    *(RULE, _place(facts, made), Conditional(condition, said)),
+                    related=((call.site, "prepared here"),),
+                    context=call.context,
+                )
+
+
+def _condition(call: CallEvent) -> str | None:
+    """What has to hold of the Accelerator whose method it is; None if it steps schedules one for one, or is none."""
+    made = call.receiver.object if call.receiver is not None else None
+    if not isinstance(made, Made) or frameworks.kind(made.path) != frameworks.ACCELERATOR:
+        return None
+    config = made.keyword(frameworks.LOADER_CONFIG)
+    given = config.object if config is not None else None
+    if config is not None and not isinstance(given, Made):
+        return None
+    for one in (made, given):
+        for name, chosen in frameworks.ONE_STEP_EACH.items():
+            value = one.keyword(name) if isinstance(one, Made) else None
+            if value is not None and (not value.known or value.constant is chosen):
+                return None
+    seen = made.site.file and not made.opaque
+    return "" if seen else "unless the Accelerator splits batches, "
+
+
+def _schedule(value: Value) -> Made | None:
+    made = value.object
+    return made if isinstance(made, Made) and frameworks.is_schedule(made.path) else None
+
+
+def _is_of_share(facts: ModuleFacts, value: Value) -> bool:
+    """Whether what a schedule is given is one rank's number of batches, which nothing multiplies by the number of
+    ranks."""
+    parts = list(_within(value))
+    tags = union(part.tags for part in parts)
+    if not tags & Tag.OF_SHARE or tags & Tag.WORLD:
+        return False
+    return not any(heuristics.COUNTS_PROCESSES.found_in_any(reckoned.names(facts, part)) for part in parts)
+
+
+def _given(made: Made) -> tuple[Value, ...]:
+    return (*made.args, *(value for _, value in made.keywords))
+
+
+def _within(value: Value, depth: int = 0) -> Iterator[Value]:
+    yield value
+    for part in _parts(value) if depth < _DEPTH else ():
+        yield from _within(part, depth + 1)
+
+
+def _parts(value: Value) -> Iterator[Value]:
+    """What a function or an object that a schedule is given is made of."""
+    obj = value.object
+    if isinstance(obj, Items):
+        yield from obj.items
+    elif isinstance(obj, Listed) and obj.element is not None:
+        yield obj.element
+    elif isinstance(obj, Made) and (obj.path == "functools.partial" or frameworks.is_schedule(obj.path)):
+        yield from _given(obj)
+    elif isinstance(obj, Function):
+        yield from _enclosed(obj)
+
+
+def _enclosed(function: Function) -> Iterator[Value]:
+    """The variables of the functions around one that it reads."""
+    around: Enclosing | None = function.closure
+    left = function.info.reads - set(function.info.signature.bound)
+    if any(isinstance(node, ast.Attribute) and node.attr in _NUMBERS for node in walk(function.info.node)):
+        yield WORLD_NUMBER
+    while around is not None:
+        yield from (around.env[name] for name in left & around.env.keys())
+        left = left - around.env.keys()
+        around = around.closure
+
+
+def _place(facts: ModuleFacts, made: Made) -> SourceSite:
+    """Where this file has a schedule made."""
+    call = next((c for c in facts.named(made.path) if c.site == made.site), None)
+    return facts.place(call) if call is not None else made.site
