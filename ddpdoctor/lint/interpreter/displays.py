@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.results import cast
 from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
@@ -135,18 +136,41 @@ def _is_of_rank(index: Value) -> bool:
 
 def _unknown_part(owner: Value, index: Value) -> Value:
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
-    if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
+    if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
         part = unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
         return part.with_object(Method(owner, "masked_select"))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    if isinstance(owner.object, Method) and owner.object.name in _SIZES and index.constant != 0:
+        taint = Taint.UNKNOWN  # only the first dimension is as long as this rank's data decides
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
+    if isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES:
+        tags |= owner.tags & Tag.UNEVEN
     if _is_of_rank(index) and taint is not Taint.RANK_LOCAL:
         tags |= Tag.IN_GROUP
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
+
+
+#: what says how long a tensor is, dimension by dimension
+_SIZES = frozenset({"shape", "size"})
+#: methods that give places as they are, in another shape
+_RESHAPING = frozenset({"flatten", "squeeze", "view", "reshape", "long", "to", "cuda", "t"})
+
+
+def _picks(index: Value) -> bool:
+    """Whether an index picks out as many elements as this rank's data decides: a mask, or the places where it holds."""
+    if index.taint is not Taint.RANK_LOCAL:
+        return False
+    if index.tags & Tag.MASK:
+        return True
+    obj = index.object
+    while isinstance(obj, Method) and obj.name in _RESHAPING:
+        obj = obj.receiver.object
+    name = obj.path if isinstance(obj, Made) else obj.name if isinstance(obj, Method) else ""
+    return bool(index.tags & Tag.UNEVEN) and name in vocabulary.PICKING | vocabulary.PICKING_CALLS
 
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:

@@ -64,6 +64,8 @@ def _unary(machine: Machine, frame: Frame, node: Any) -> Value:
         return negate(value)
     if isinstance(node.op, ast.USub):
         return lift("USub", lambda a: -a, (value,))
+    if isinstance(node.op, ast.Invert):
+        return lift("Invert", lambda a: ~int(a), (value,))
     return lift(type(node.op).__name__, lambda a: +a, (value,)) if isinstance(node.op, ast.UAdd) else unknown(id(node))
 
 
@@ -158,7 +160,7 @@ def _split(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _text_tags(parts: list[Value]) -> Tags:
-    return union(part.tags for part in parts) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
+    return union(part.tags for part in parts) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP | Tag.BATCH)
 
 
 #: the handler of each kind of expression; all others give an unknown

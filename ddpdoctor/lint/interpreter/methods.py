@@ -35,7 +35,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
     Table,
 )
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, REASONS, UNEQUAL, Tag, union
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
 
 #: methods whose results have no gradients
@@ -142,7 +142,7 @@ def _formatted(call: MethodCall) -> Value | None:
     def fill(*given: object) -> str:
         return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
+    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP | Tag.BATCH)
     literal = any(before for before, *_ in Formatter().parse(text))
     return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
 
@@ -189,7 +189,7 @@ def _computed(call: MethodCall) -> Value | None:
         return None
     values = (receiver, *(call.given if whole else call.args))
     local = any(v.taint is Taint.RANK_LOCAL for v in values)
-    if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
+    if method in vocabulary.EXTENTS and not (receiver.tags & UNEQUAL and _is_of_first(call)):
         local = False
     tags = union(v.tags for v in values) & DATA
     if local and not whole:
@@ -197,14 +197,29 @@ def _computed(call: MethodCall) -> Value | None:
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     if method in _DETACHING:
         tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
-    if method in vocabulary.PICKING:
-        tags |= Tag.UNEVEN
+    tags |= Tag.UNEVEN if method in vocabulary.PICKING else NO_TAGS
+    tags |= Tag.MASK if local and method in vocabulary.MASKING else NO_TAGS
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
     site = call.site if call.args or whole else 0
     return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
+
+
+def _generated(call: MethodCall) -> Value | None:
+    """What a network or a tokenizer makes of data of this rank: texts, and the tokens of texts."""
+    own = [value.tags for value in call.given if value.taint is Taint.RANK_LOCAL and value.tags & Tag.BATCH]
+    if not own:
+        return None
+    tags = union(own) & (REASONS | (ORIGIN if call.name in vocabulary.CODING else NO_TAGS)) | Tag.GIVEN
+    made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
+    return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(made)
+
+
+def _is_of_first(call: MethodCall) -> bool:
+    """Whether it does not ask for another dimension than the first, which alone is as long as the data decides."""
+    return not call.args or not isinstance(call.args[0].constant, int) or call.args[0].constant == 0
 
 
 def _framework(call: MethodCall, made: Made) -> Value | None:
@@ -369,6 +384,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_moved, _MOVING),
     (_collected, ("append", "extend", "add_batch")),
     (_joined, ("join",)),
+    (_generated, vocabulary.GENERATING | vocabulary.CODING),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
 #: for methods of an external constructor's result

@@ -83,6 +83,8 @@ def made_by(call: FunctionCall) -> Value:
     values = _given(path, call.args, call.keywords)
     taint, tags = _handed_on(path, values)
     tags |= _TAGGED.get(path, NO_TAGS)
+    if taint is Taint.RANK_LOCAL:
+        tags |= _of_elements(path, values)
     if _asks_for_sharding(path, call.args):
         tags |= Tag.ASKS_SHARDED
     own = _own_of_each_rank(call)
@@ -109,6 +111,14 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     if path in _HOLDING and any(map(_agreed, values)):
         kept |= Tag.AGREED
     return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+def _of_elements(path: str, values: tuple[Value, ...]) -> Tags:
+    """Whether a function of data picks elements out of it, or tells of each of them whether something holds."""
+    if path in vocabulary.PICKING_CALLS or (path in vocabulary.PLACES and len(values) == 1):
+        return Tag.UNEVEN
+    of_tensors, _, name = path.rpartition(".")
+    return Tag.MASK if of_tensors in ("torch", "numpy") and name in vocabulary.MASKING else NO_TAGS
 
 
 @lru_cache(maxsize=1 << 12)

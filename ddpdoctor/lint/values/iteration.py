@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
-from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Made, Method, Table
+from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.tags import DATA, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 from ddpdoctor.model.record import replace
@@ -93,7 +93,16 @@ def _made_for_keys(over: Value, made: Made, name: str) -> Value | None:
 
 
 def _elements(over: Value) -> Iterated:
-    return over, containers.element_of(over, "any") or _share_of(over)
+    return over, containers.element_of(over, "any") or _share_of(over) or _sample_of(over)
+
+
+def _sample_of(batch: Value) -> Value | None:
+    """One of the samples of a batch of this rank, which are this rank's own as well."""
+    of_data = batch.object is None or isinstance(batch.object, (Method, Listed))
+    if not of_data or batch.taint is not Taint.RANK_LOCAL or not batch.tags & Tag.BATCH:
+        return None
+    tags = (batch.tags & DATA & ~Tag.UNEVEN) | Tag.PART | Tag.ELEMENT
+    return unknown("sample", batch.atoms, taint=Taint.RANK_LOCAL, tags=tags)
 
 
 def _first_argument(over: Value, made: Made) -> Iterated:

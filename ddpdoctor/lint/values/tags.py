@@ -60,6 +60,8 @@ class Tag:
     # what is taken out of data, or put together from it
     #: a part of data that exists on all ranks or on none
     PART: Final = 1 << 17
+    #: one sample of a batch that a loop goes through, or the name of a part of it where the batch is a dict
+    ELEMENT: Final = 1 << 44
     #: None if this rank's data does not contain it
     OPTIONAL: Final = 1 << 18
     #: a list that holds data of this rank
