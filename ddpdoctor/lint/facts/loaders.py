@@ -15,7 +15,7 @@ from ddpdoctor.lint.values import loader_join
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
@@ -96,7 +96,12 @@ def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
     analysis, site = facts.analysis, site_of(obj.info.module, order.node)
     with analysis.quietly():
         outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
-    return iterated_of(outcome.value)[0].tags & (Tag.SHARD | Tag.BLOCK) if outcome is not None else NO_TAGS
+    if outcome is None:
+        return NO_TAGS
+    over = iterated_of(outcome.value)[0]
+    # how many elements a list of this rank's data has, its length says
+    listed = Tag.UNEVEN if over.taint is Taint.RANK_LOCAL and not over.tags & Tag.FILLED_UP else NO_TAGS
+    return over.tags & (Tag.SHARD | Tag.BLOCK | listed)
 
 
 def trains(loop: EnclosingLoop) -> bool:

@@ -27,7 +27,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import ORIGIN, Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, SAMPLES, Tag
 from ddpdoctor.lint.values.values import (
     FIRST_LOCAL_RANK,
     FIRST_RANK,
@@ -144,7 +144,8 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
     taint = _taint_of(owner, name)
     if taint is Taint.RANK_LOCAL:
-        tags |= owner.tags & Tag.UNEVEN if name in EXTENTS else owner.tags & Tag.PART
+        tags |= owner.tags & (Tag.UNEVEN if name in EXTENTS else Tag.PART)
+        tags |= Tag.SAMPLE if owner.tags & SAMPLES else NO_TAGS
     result = unknown("attribute", owner.atoms, name, taint=taint, tags=tags)
     return machine.by_name(result.with_object(Method(owner, name)), name)
 
@@ -172,8 +173,8 @@ def _is_own(owner: Value, name: str) -> bool:
     """Whether an attribute of data of this rank is data of it: how many there are of what it has picked out, or what
     one of its samples has."""
     if name in EXTENTS:
-        return bool(owner.tags & Tag.UNEVEN)
-    return bool(owner.tags & Tag.ELEMENT) and name not in _KINDS
+        return bool(owner.tags & (Tag.UNEVEN | SAMPLES))
+    return bool(owner.tags & SAMPLES) and name not in _KINDS
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:

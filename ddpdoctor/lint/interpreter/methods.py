@@ -8,6 +8,7 @@ from functools import lru_cache
 from string import Formatter
 
 from ddpdoctor.lint.interpreter import (
+    bases,
     batches,
     file_effects,
     framework_objects,
@@ -23,7 +24,7 @@ from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
-from ddpdoctor.lint.knowledge import collectives, frameworks, randomness, vocabulary
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, randomness, vocabulary
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import (
     Function,
@@ -35,7 +36,19 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
     Table,
 )
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, REASONS, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import (
+    ANY_RANK,
+    DATA,
+    MADE_UP,
+    MODEL,
+    NO_TAGS,
+    ORIGIN,
+    REASONS,
+    SAMPLES,
+    UNEQUAL,
+    Tag,
+    union,
+)
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
 
 #: methods whose results have no gradients
@@ -96,6 +109,17 @@ def _collective(call: MethodCall) -> Value | None:
     if isinstance(obj, Instance):
         spec = framework_objects.inherited(call.machine, obj.info, call.name, call.keywords) or spec
     return enter_method(call.frame, spec, call.site) if spec is not None else None
+
+
+def _of_base(call: MethodCall) -> Value | None:
+    """`super().__iter__()` in a sampler that extends torch's: the indices that this gives the rank."""
+    above, function = call.receiver.object, call.frame.function
+    owner = function.owner if function is not None else None
+    if not isinstance(above, Made) or above.path != "builtins.super" or owner is None:
+        return None
+    if bases.torch_base(call.machine, owner) != aliases.SAMPLER:
+        return None
+    return unknown("indices", call.site, tags=Tag.EVEN_SHARE)
 
 
 def _port(call: MethodCall) -> Value | None:
@@ -189,7 +213,7 @@ def _computed(call: MethodCall) -> Value | None:
         return None
     values = (receiver, *(call.given if whole else call.args))
     local = any(v.taint is Taint.RANK_LOCAL for v in values)
-    if method in vocabulary.EXTENTS and not (receiver.tags & UNEQUAL and _is_of_first(call)):
+    if method in vocabulary.EXTENTS and not _differs_in_size(call):
         local = False
     tags = union(v.tags for v in values) & DATA
     if local and not whole:
@@ -217,9 +241,13 @@ def _generated(call: MethodCall) -> Value | None:
     return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(made)
 
 
-def _is_of_first(call: MethodCall) -> bool:
-    """Whether it does not ask for another dimension than the first, which alone is as long as the data decides."""
-    return not call.args or not isinstance(call.args[0].constant, int) or call.args[0].constant == 0
+def _differs_in_size(call: MethodCall) -> bool:
+    """Whether the size that is asked for is as the rank's own data decides: any of a sample, the first of data that was
+    picked out."""
+    if call.receiver.tags & SAMPLES:
+        return call.name in vocabulary.SIZES
+    first = not call.args or not isinstance(call.args[0].constant, int) or call.args[0].constant == 0
+    return bool(call.receiver.tags & UNEQUAL) and first
 
 
 def _framework(call: MethodCall, made: Made) -> Value | None:
@@ -373,6 +401,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),
+    (_of_base, ("__iter__",)),
     (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
     (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -60,7 +60,7 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
             return const(len(args[0].object.items))
         tags = (args[0].tags & DATA) | Tag.LENGTH
         # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
-        unequal = chosen or args[0].tags & UNEQUAL
+        unequal = chosen or args[0].tags & (UNEQUAL | SAMPLES)
         taint = Taint.RANK_LOCAL if unequal and args[0].taint is Taint.RANK_LOCAL else Taint.UNKNOWN
         taint = Taint.GIVEN if args[0].taint is Taint.GIVEN else taint
         return unknown("len", args[0].atoms, taint=taint, tags=tags)

@@ -185,6 +185,7 @@ GENERATING = frozenset({"generate", "batch_decode", "batch_encode_plus", "tokeni
 CODING = frozenset({"encode", "decode"})
 #: those of them that give a tensor's size or type, not its content
 EXTENTS = frozenset({"size", "numel", "nelement", "dim", "type", "keys"})
+SIZES = frozenset({"size", "numel", "nelement"})
 
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({

@@ -3,12 +3,14 @@
 ## What it does
 Finds a loop with collectives (a DDP backward is one) over each rank's own share of the data: a strided slice such as
 `files[rank::world]` or `range(rank, len(data), world)`, the elements with `index % world == rank` in a generator or a
-comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`. As an error, loaders
-whose `batch_size` or `drop_last` is not the same on all ranks.
+comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`. Also batches that each
+rank packs out of its own share by how long its samples are (`max_tokens`, `max_frames`), and a share out of which it
+leaves samples. As an error, loaders whose `batch_size` or `drop_last` is not the same on all ranks.
 
 ## Why it hangs
 Unless the length is divisible by the number of ranks, some ranks get one element more. At the end they wait in a
-collective for ranks that have already left the loop.
+collective for ranks that have already left the loop. So they do where all shares are equally long, and the samples in
+them are not: pack the batches of all data in the same way on each rank, and give each rank equally many of these.
 
 ## Example
 ```python
@@ -33,6 +35,7 @@ No automatic fix.
 A loop that does not go back over its data gets a hint: data to evaluate on is chosen once, and often divides evenly.
 When the length is divisible for a reason that the code does not show. Not reported are: `DistributedSampler`, which
 pads; a slice with an upper bound, which may have been cut to size; and a loop with a `break`, which may end in time.
+Batches that are cut or filled up to another number afterwards are not reported either.
 
 ## References
 https://docs.pytorch.org/tutorials/advanced/generic_join.html
@@ -41,12 +44,14 @@ https://docs.pytorch.org/tutorials/advanced/generic_join.html
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.tags import Tag, union
+from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import WORLD, Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -65,25 +70,47 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or loop_extent.limited(iteration.loop) or not _sharded(facts, over):
+        if over is None or joined or loop_extent.limited(iteration.loop):
             continue
-        ops = facts.repeated(iteration)
-        if not ops:
+        kind = _share(facts, over)
+        ops = facts.repeated(iteration) if kind is not None else []
+        if kind is None or not ops:
             continue
-        message = (
-            f"ranks get shards of different lengths here, and each iteration needs all of them in {ops[0].op}: "
-            "ranks with longer shards wait at the end for ranks that have left"
-        )
         # data to evaluate on is chosen once, and most often divides evenly
         trains = loaders.trains(iteration.loop)
+        told, unless = _MESSAGES[kind]
         yield facts.finding(
             RULE,
             iteration.loop.site,
-            Conditional("" if trains else "unless all shards of this data are equally long, ", message),
+            Conditional("" if trains else unless, told.format(ops[0].op)),
             related=((ops[0].site, f"{ops[0].op} in each iteration"),),
             severity=Severity.WARNING if trains else Severity.HINT,
             context=iteration.context,
         )
+
+
+class _Share(Enum):
+    """Why ranks have different numbers of what a loop goes through."""
+
+    #: the data does not divide by the number of ranks
+    CUT = "cut"
+    #: each rank puts its own samples into batches, or leaves some out, by what they are
+    PACKED = "packed"
+
+
+#: what is told, and the circumstance under which a loop that does not train is right
+_MESSAGES = {
+    _Share.CUT: (
+        "ranks get shards of different lengths here, and each iteration needs all of them in {}: "
+        "ranks with longer shards wait at the end for ranks that have left",
+        "unless all shards of this data are equally long, ",
+    ),
+    _Share.PACKED: (
+        "each rank makes batches of its own samples here, as many as these decide, and each iteration needs all ranks "
+        "in {}: ranks with more batches wait at the end for ranks that have left",
+        "unless all ranks come to equally many, ",
+    ),
+}
 
 
 def _batched(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -112,17 +139,29 @@ def _differs(value: Value) -> bool:
     return value.known and len({value.at(rank) for rank in range(WORLD)}) > 1
 
 
-def _sharded(facts: ModuleFacts, over: Value) -> bool:
-    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal)."""
+def _share(facts: ModuleFacts, over: Value) -> _Share | None:
+    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal);
+    and batches of which each rank makes its own number."""
     loader = loaders.loader_of(over)
     if loader is None:
-        return bool(loaders.shard_tags(facts, over) & Tag.SHARD)
-    if loaders.sampler_of(over) is not None:
-        return False
+        tags = loaders.shard_tags(facts, over)
+        # a loop over a list that is uneven itself is left by a condition of its own, of which DD113 tells
+        return _kind(tags if isinstance(over.object, Instance) else tags & ~Tag.UNEVEN, Tag.SHARD)
     batches = loader.argument(4, "batch_sampler")
+    if batches is not None and isinstance(batches.object, Instance):
+        return _kind(loaders.shard_tags(facts, batches), Tag.SHARD)
+    if loaders.sampler_of(over) is not None:
+        return None
     if batches is not None:
-        return bool(loaders.shard_tags(facts, batches) & Tag.SHARD)
+        return _kind(batches.tags, Tag.SHARD)
     given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
     tags = union(loaders.shard_tags(facts, v) for v in given if v is not None)
     drops = loaders.drops_last(loader, 8)
-    return bool((tags & Tag.SHARD and drops is False) or (tags & Tag.BLOCK and drops is not None))
+    kept = (Tag.SHARD if drops is False else NO_TAGS) | (Tag.BLOCK if drops is not None else NO_TAGS)
+    return _kind(tags, kept)
+
+
+def _kind(tags: Tags, cut: Tags) -> _Share | None:
+    if tags & cut:
+        return _Share.CUT
+    return _Share.PACKED if tags & Tag.UNEVEN else None

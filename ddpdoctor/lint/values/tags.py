@@ -57,11 +57,16 @@ class Tag:
     #: a share by rank in blocks whose length was rounded up, or with the remainder on one rank
     BLOCK: Final = 1 << 16
 
+    #: a share by rank of which each rank has as many elements as the others
+    EVEN_SHARE: Final = 1 << 45
+
     # what is taken out of data, or put together from it
     #: a part of data that exists on all ranks or on none
     PART: Final = 1 << 17
     #: one sample of a batch that a loop goes through, or the name of a part of it where the batch is a dict
     ELEMENT: Final = 1 << 44
+    #: one sample of this rank's share of the data, or a part of one
+    SAMPLE: Final = 1 << 46
     #: None if this rank's data does not contain it
     OPTIONAL: Final = 1 << 18
     #: a list that holds data of this rank
@@ -140,8 +145,14 @@ ANY_RANK: Final = Tag.RANK | Tag.LOCAL_RANK
 SHARED_OUT: Final = ANY_RANK | Tag.WORLD | Tag.SHARD | Tag.BLOCK
 #: a name that each process generates for itself
 MADE_UP: Final = Tag.TIME | Tag.UNIQUE
+#: samples of a rank's own, of which each is as long as it is
+SAMPLES: Final = Tag.ELEMENT | Tag.SAMPLE
+#: a share by rank, whose elements are the rank's own
+SHARES: Final = Tag.SHARD | Tag.EVEN_SHARE
 #: tags of data that results computed from it inherit
-DATA: Final = ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN
+DATA: Final = (
+    ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN | Tag.EVEN_SHARE
+)  # fmt: skip
 #: tags that survive arithmetic
 STICKY: Final = (
     ORIGIN | REASONS | ANY_RANK | Tag.BLOCK | Tag.WORLD | Tag.CEIL | Tag.SEEDED | Tag.UNIQUE | Tag.OWN_FILE
