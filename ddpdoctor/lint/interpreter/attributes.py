@@ -48,6 +48,8 @@ from ddpdoctor.program.sites import SourceSite
 #: attributes of tensors and loaders that inherit the tags of the data
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
 
+#: attributes that give a matrix the other way round
+_TURNED = frozenset({"T", "mT"})
 #: attributes that say how much of data there is
 EXTENTS = frozenset({"shape", "size"})
 #: attributes that say what kind of data something is
@@ -141,7 +143,7 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
         made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS))
     taint = _taint_of(owner, name)
     if taint is Taint.RANK_LOCAL:
         tags |= owner.tags & (Tag.UNEVEN if name in EXTENTS else Tag.PART)

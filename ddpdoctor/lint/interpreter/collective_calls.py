@@ -44,6 +44,9 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
     for position, name in spec.overwrites:
         _overwrite_argument(call.frame, call.node, position, name, taint)
+    gathers = Tag.GATHERED if spec.op in collectives.GATHERING and members is None else NO_TAGS
+    if gathers and spec.overwrites:
+        _gathered(call)
     if call.path in collectives.EXCHANGES:
         return _exchanged(call)
     if spec.op == "new_group":
@@ -52,8 +55,15 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
         return made_by(call).tagged(Tag.DDP | Tag.WRAPPED)
     if spec.returns_uniform and members is None:
         result = unknown("result", call.site, id(call.node)).atoms[0]
-        return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+        return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM, None, gathers)
     return made_by(call).with_tags(NO_TAGS)
+
+
+def _gathered(call: FunctionCall) -> None:
+    """What a call has filled holds the ranks' parts in the order of their numbers."""
+    output = call.node.args[0] if call.node.args else None
+    if isinstance(output, ast.Name) and output.id in call.frame.env:
+        call.frame.env[output.id] = call.frame.env[output.id].tagged(Tag.GATHERED)
 
 
 def _exchanged(call: FunctionCall) -> Value:

@@ -47,6 +47,7 @@ from ddpdoctor.lint.values.tags import (
     SAMPLES,
     UNEQUAL,
     Tag,
+    Tags,
     union,
 )
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
@@ -221,14 +222,22 @@ def _computed(call: MethodCall) -> Value | None:
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     if method in _DETACHING:
         tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
-    tags |= Tag.UNEVEN if method in vocabulary.PICKING else NO_TAGS
-    tags |= Tag.MASK if local and method in vocabulary.MASKING else NO_TAGS
+    if method in vocabulary.KEEPING_ORDER:
+        tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
+    tags |= _of_elements(method, local=local)
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
     site = call.site if call.args or whole else 0
     return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
+
+
+def _of_elements(method: str, *, local: bool) -> Tags:
+    """Whether a method of data picks elements out of it, or tells of each of them whether something holds."""
+    if method in vocabulary.PICKING:
+        return Tag.UNEVEN
+    return Tag.MASK if local and method in vocabulary.MASKING else NO_TAGS
 
 
 def _generated(call: MethodCall) -> Value | None:

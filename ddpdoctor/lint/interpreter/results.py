@@ -83,6 +83,7 @@ def made_by(call: FunctionCall) -> Value:
     values = _given(path, call.args, call.keywords)
     taint, tags = _handed_on(path, values)
     tags |= _TAGGED.get(path, NO_TAGS)
+    tags |= _of_all(path, values)
     if taint is Taint.RANK_LOCAL:
         tags |= _of_elements(path, values)
     if _asks_for_sharding(path, call.args):
@@ -111,6 +112,20 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     if path in _HOLDING and any(map(_agreed, values)):
         kept |= Tag.AGREED
     return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+#: functions that keep the order of what all ranks have
+_KEEPING = frozenset({"torch.cat", "torch.concat", "torch.nn.functional.normalize", "torch.transpose", "torch.t"})
+_PRODUCTS = frozenset({"torch.matmul", "torch.mm"})
+
+
+def _of_all(path: str, values: tuple[Value, ...]) -> Tags:
+    """Whether a function gives what all ranks have, or the product of something of this rank with that."""
+    if path in _KEEPING and values:
+        return values[0].tags & (Tag.GATHERED | Tag.AGAINST_ALL)
+    if path in _PRODUCTS and len(values) == 2 and values[1].tags & ~values[0].tags & Tag.GATHERED:
+        return Tag.AGAINST_ALL
+    return NO_TAGS
 
 
 def _of_elements(path: str, values: tuple[Value, ...]) -> Tags:

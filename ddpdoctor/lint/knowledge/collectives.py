@@ -58,6 +58,8 @@ _NN = {
     "all_to_all": 2,
     "all_to_all_single": 4,
 }
+#: give each rank what all of them have, in the order of their numbers
+GATHERING = frozenset({"all_gather", "all_gather_into_tensor", "all_gather_single"})
 #: give each rank what the others have sent to it, with the position of the sizes of what it receives
 EXCHANGES = {
     "torch.distributed.all_to_all_single": 2,

@@ -183,6 +183,11 @@ MASKING = frozenset({
 GENERATING = frozenset({"generate", "batch_decode", "batch_encode_plus", "tokenize"})
 #: those that may as well be of a network, through which gradients flow
 CODING = frozenset({"encode", "decode"})
+#: those of them that give a matrix the other way round, and those after which its rows and columns are where they were
+TURNING = frozenset({"t", "transpose", "permute"})
+KEEPING_ORDER = TURNING | {
+    "contiguous", "detach", "float", "half", "double", "to", "cuda", "clone", "view", "reshape", "flatten",
+}  # fmt: skip
 #: those of them that give a tensor's size or type, not its content
 EXTENTS = frozenset({"size", "numel", "nelement", "dim", "type", "keys"})
 SIZES = frozenset({"size", "numel", "nelement"})

@@ -86,6 +86,11 @@ class Tag:
     #: ends after a number of elements that is equal on all ranks
     CUT: Final = 1 << 26
 
+    #: what all ranks have, one rank's after the other's
+    GATHERED: Final = 1 << 47
+    #: the product of something of this rank with what all ranks have: a column for each of theirs
+    AGAINST_ALL: Final = 1 << 48
+
     # what a tensor was computed by
     #: a wrapped model
     DDP: Final = 1 << 27
@@ -157,6 +162,7 @@ DATA: Final = (
 STICKY: Final = (
     ORIGIN | REASONS | ANY_RANK | Tag.BLOCK | Tag.WORLD | Tag.CEIL | Tag.SEEDED | Tag.UNIQUE | Tag.OWN_FILE
     | Tag.IN_GROUP | Tag.RANK_BY_NAME | Tag.ASKS_SHARDED | Tag.MASK
+    | Tag.AGAINST_ALL
 )  # fmt: skip
 #: tags that say how a value differs between ranks
 BY_RANK: Final = REASONS | ANY_RANK | Tag.UNIQUE | Tag.BLOCK | Tag.LOCAL_CHOICE
