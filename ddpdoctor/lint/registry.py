@@ -76,6 +76,8 @@ RULES = (
     "hard_coded_rendezvous",
     "process_group_not_destroyed",
     "rank0_long_work_vs_timeout",
+    "data_split_within_model",
+    "contrastive_targets_without_offset",
     "second_backward_not_averaged",
     "ddp_before_device_move",
     "late_conversion",

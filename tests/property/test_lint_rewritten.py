@@ -70,6 +70,7 @@ KNOWN = {
         "DD129: in an expression",
         "DD131: a seed from the configuration that a function is given",
         "DD133: a list of which each rank takes its share",
+        "DD133: shares of a permutation, and in blocks",
         "DD143: refused where a rank is not its local rank",
         "DD143: no more ranks than this machine has devices",
         "DD144: one node by condition",

@@ -160,6 +160,13 @@ def _loaded(repository: Repository, finding: Finding) -> Confirmation | None:
     return never_given(repository, finding)
 
 
+def _hashed_alike(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether something gives all processes one seed for hashes: the order of a set of texts is then the same."""
+    if not repository.mentions("PYTHONHASHSEED"):
+        return None
+    return Confirmation("PYTHONHASHSEED may be set", Severity.HINT, condition=finding.condition)
+
+
 def _several_devices(repository: Repository, _finding: Finding) -> Confirmation | None:
     """Whether settings that a program hands on to Lightning are for several devices."""
     several = repository.configurations.use_several_devices
@@ -178,6 +185,7 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD125": never_left_to_one,
     "DD127": older_torch,
     "DD131": _seeds,
+    "DD133": _hashed_alike,
     "DD134": before_numpy_was_seeded,
     "DD137": _prepared,
     "DD143": on_several_nodes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from enum import Enum
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -15,7 +16,7 @@ from ddpdoctor.lint.values import loader_join
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
@@ -96,7 +97,12 @@ def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
     analysis, site = facts.analysis, site_of(obj.info.module, order.node)
     with analysis.quietly():
         outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
-    return iterated_of(outcome.value)[0].tags & (Tag.SHARD | Tag.BLOCK) if outcome is not None else NO_TAGS
+    if outcome is None:
+        return NO_TAGS
+    over = iterated_of(outcome.value)[0]
+    # how many elements a list of this rank's data has, its length says
+    listed = Tag.UNEVEN if over.taint is Taint.RANK_LOCAL and not over.tags & Tag.FILLED_UP else NO_TAGS
+    return over.tags & (Tag.SHARD | Tag.BLOCK | listed)
 
 
 def trains(loop: EnclosingLoop) -> bool:
@@ -183,17 +189,38 @@ def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
     return innermost_function(facts.module.tree, one) is innermost_function(facts.module.tree, two)
 
 
-def is_uneven(facts: ModuleFacts, over: Value) -> bool:
-    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal)."""
+class Share(Enum):
+    """Why ranks have different numbers of what a loop goes through."""
+
+    #: the data does not divide by the number of ranks
+    CUT = "cut"
+    #: each rank puts its own samples into batches, or leaves some out, by what they are
+    PACKED = "packed"
+
+
+def share_of(facts: ModuleFacts, over: Value) -> Share | None:
+    """A shard itself, or a loader over one that keeps the incomplete batch (dropping it does not make blocks equal);
+    and batches of which each rank makes its own number."""
     loader = loader_of(over)
     if loader is None:
-        return bool(shard_tags(facts, over) & Tag.SHARD)
-    if sampler_of(over) is not None:
-        return False
+        tags = shard_tags(facts, over)
+        # a loop over a list that is uneven itself is left by a condition of its own, of which DD113 tells
+        return _kind(tags if isinstance(over.object, Instance) else tags & ~Tag.UNEVEN, Tag.SHARD)
     batches = loader.argument(4, "batch_sampler")
+    if batches is not None and isinstance(batches.object, Instance):
+        return _kind(shard_tags(facts, batches), Tag.SHARD)
+    if sampler_of(over) is not None:
+        return None
     if batches is not None:
-        return bool(shard_tags(facts, batches) & Tag.SHARD)
+        return _kind(batches.tags, Tag.SHARD)
     given = [loader.argument(0, "dataset"), loader.argument(3, "sampler")]
     tags = union(shard_tags(facts, v) for v in given if v is not None)
     drops = drops_last(loader, 8)
-    return bool((tags & Tag.SHARD and drops is False) or (tags & Tag.BLOCK and drops is not None))
+    kept = (Tag.SHARD if drops is False else NO_TAGS) | (Tag.BLOCK if drops is not None else NO_TAGS)
+    return _kind(tags, kept)
+
+
+def _kind(tags: Tags, cut: Tags) -> Share | None:
+    if tags & cut:
+        return Share.CUT
+    return Share.PACKED if tags & Tag.UNEVEN else None

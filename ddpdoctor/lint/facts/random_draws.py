@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import draws_by_sample, networks
-from ddpdoctor.lint.interpreter.classes import external_bases, find_method
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
@@ -108,7 +108,7 @@ def _is_of_main_process(info: ClassInfo) -> bool:
 def order_of(machine: Machine, sampler: ClassInfo) -> Draw | None:
     """Where a sampler draws an order from a global generator."""
     methods = (find_method(machine, sampler, name) for name in ("__init__", "__iter__"))
-    return _drawn(machine, [m for m in methods if m is not None], randomness.paths(Use.ORDERS, Use.SHUFFLES))
+    return _drawn(machine, [m for m in methods if m is not None], randomness.paths(Use.ORDERS, Use.SHUFFLES), sampler)
 
 
 #: objects in objects that a data set is given: the steps of a `Compose` in a list
@@ -176,8 +176,14 @@ def _is_drawn(value: Value) -> bool:
     return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
 
 
-def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str] = randomness.DRAWS) -> Draw | None:
-    """The first draw in the functions, or in the project's functions that they call."""
+def _drawn(
+    machine: Machine,
+    infos: list[FunctionInfo],
+    drawing: Collection[str] = randomness.DRAWS,
+    of: ClassInfo | None = None,
+) -> Draw | None:
+    """The first draw in the functions, or in the project's functions that they call; `of`: the class of the
+    object whose methods they are, which may have replaced some."""
     infos, seen = list(infos), list[FunctionInfo]()
     first: Draw | None = None
     while infos and len(seen) < _MOST:
@@ -186,7 +192,7 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str]
             continue
         seen.append(info)
         nodes = walk(info.node)
-        if first is None and any(isinstance(n, ast.Attribute) and n.attr in _SEEDING for n in nodes):
+        if first is None and any(isinstance(n, ast.Call) and last_name(n.func) in _SEEDING for n in nodes):
             return None
         in_place = _in_place_of_given(info.node)
         for node in nodes:
@@ -196,7 +202,7 @@ def _drawn(machine: Machine, infos: list[FunctionInfo], drawing: Collection[str]
                     first = first or Draw(site_of(info.module, node), path)
                     if _alike(first.path, path) and draws_by_sample.asks(info.node, path, node):
                         return first._replace(by_sample=True)
-                inner = _own(machine, info, node.func)
+                inner = _replaced(machine, info, node.func, of) or _own(machine, info, node.func)
                 infos.extend([inner] if inner is not None else [])
     return first
 
@@ -251,6 +257,15 @@ def _own(machine: Machine, info: FunctionInfo, func: ast.expr) -> FunctionInfo |
     classes = (_named(machine, info.module, value.func) for value in stored if isinstance(value, ast.Call))
     methods = (find_method(machine, one.info, func.attr) for one in classes if isinstance(one, Class))
     return next((method for method in methods if method is not None), None)
+
+
+def _replaced(machine: Machine, info: FunctionInfo, func: ast.expr, of: ClassInfo | None) -> FunctionInfo | None:
+    """The method of a class that a method of a base calls."""
+    if of is None or info.owner is None or info.owner not in mro(machine, of) or not info.parameters:
+        return None
+    if not isinstance(func, ast.Attribute) or not isinstance(func.value, ast.Name):
+        return None
+    return find_method(machine, of, func.attr) if func.value.id == info.parameters[0].arg else None
 
 
 def _named(machine: Machine, module: Module, name: ast.expr) -> object:

@@ -22,9 +22,10 @@ from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Outcomes, R
 from ddpdoctor.lint.interpreter.signature import bind, parameter_of, rank_parameters, teach
 from ddpdoctor.lint.interpreter.statements import STATEMENTS
 from ddpdoctor.lint.interpreter.trace import prune, while_group_stands
+from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Class, Enclosing, Function, Given, Instance, Listed
 from ddpdoctor.lint.values.join import Decision, choose
-from ddpdoctor.lint.values.tags import NO_TAGS, Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, REASONS, Tag
 from ddpdoctor.lint.values.values import NONE, Taint, Value, asserted, of_object, symbol, unknown
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import decorator_name
@@ -223,6 +224,8 @@ class Analysis(Machine):
         value = of_object(Listed(site, first if same else None), "generator", id(frame.function), site)
         if frame.yields_on:
             value = value.tagged(Tag.ENDLESS)
+        if frame.yields_apart is not None and not frame.yields_on:
+            value = containers.uneven(value, frame.yields_apart & REASONS)
         return value.tagged(Tag.SHARD) if frame.yields_share else value
 
     def _seen(self, info: FunctionInfo, around: Enclosing | None) -> tuple[object, ...]:

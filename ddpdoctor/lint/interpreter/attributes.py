@@ -27,7 +27,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import ORIGIN, Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, SAMPLES, Tag
 from ddpdoctor.lint.values.values import (
     FIRST_LOCAL_RANK,
     FIRST_RANK,
@@ -47,6 +47,15 @@ from ddpdoctor.program.sites import SourceSite
 
 #: attributes of tensors and loaders that inherit the tags of the data
 _DATA_ATTRIBUTES = frozenset({"data", "grad", "T", "loss", "logits", "mT", "real"})
+
+#: attributes that give a matrix the other way round
+_TURNED = frozenset({"T", "mT"})
+#: attributes that say how much of data there is
+EXTENTS = frozenset({"shape", "size"})
+#: attributes that say what kind of data something is
+_KINDS = frozenset(
+    {"dtype", "device", "ndim", "is_cuda", "is_sparse", "requires_grad", "layout", "__class__", "fields"}
+)
 
 #: the attribute in which `torch.compile` keeps the original network; treated as the network itself
 COMPILED = "_orig_mod"
@@ -134,8 +143,12 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
         made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE)
-    result = unknown("attribute", owner.atoms, name, taint=_taint_of(owner, name), tags=tags)
+    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS))
+    taint = _taint_of(owner, name)
+    if taint is Taint.RANK_LOCAL:
+        tags |= owner.tags & (Tag.UNEVEN if name in EXTENTS else Tag.PART)
+        tags |= Tag.SAMPLE if owner.tags & SAMPLES else NO_TAGS
+    result = unknown("attribute", owner.atoms, name, taint=taint, tags=tags)
     return machine.by_name(result.with_object(Method(owner, name)), name)
 
 
@@ -152,10 +165,18 @@ def _named_attribute(frame: Frame, owner: Value, name: str) -> Value | None:
 
 def _taint_of(owner: Value, name: str) -> Taint:
     """A part of data is data; an option is given to all ranks alike, but for ranks."""
-    if name in _DATA_ATTRIBUTES and owner.taint is Taint.RANK_LOCAL:
+    if owner.taint is Taint.RANK_LOCAL and (name in _DATA_ATTRIBUTES or _is_own(owner, name)):
         return Taint.RANK_LOCAL
     option = isinstance(owner.object, Namespace) and name not in vocabulary.RANK_NAMES
     return Taint.GIVEN if option or owner.taint is Taint.GIVEN else Taint.UNKNOWN
+
+
+def _is_own(owner: Value, name: str) -> bool:
+    """Whether an attribute of data of this rank is data of it: how many there are of what it has picked out, or what
+    one of its samples has."""
+    if name in EXTENTS:
+        return bool(owner.tags & (Tag.UNEVEN | SAMPLES))
+    return bool(owner.tags & SAMPLES) and name not in _KINDS
 
 
 def _is_option_holder(module: Module, owner: Value) -> bool:

@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter import (
     container_mutation,
     fsdp,
     functions,
+    loop_extent,
     methods,
     overwrites,
     sampler_copies,
@@ -124,14 +125,15 @@ def _grow(call: MethodCall, owner: ast.expr) -> None:
     if method == "register_buffer":
         container_mutation.registered(machine, frame, receiver, args)
     grown = container_mutation.grown(call)
-    if method in container_mutation.ADDING and isinstance(receiver.object, (Items, Listed, Table)):
+    listed = receiver.tags & Tag.UNEVEN and method in container_mutation.LENGTHENING
+    if method in container_mutation.ADDING and (listed or isinstance(receiver.object, (Items, Listed, Table))):
         apart = decided_by(frame, call.node)
         if apart is None:
             apart = next((a.tags for a in args if method == "extend" and a.tags & Tag.UNEVEN), None)
         if apart is not None:
             grown = containers.uneven(receiver if grown is None else grown, apart)
-        elif receiver.tags & Tag.UNEVEN:
-            # it may have been padded to the same length
+        elif receiver.tags & Tag.UNEVEN and (method != "append" or loop_extent.loops(frame)):
+            # it may have been padded to the same length; one element more does not do that
             grown = unknown("filled up", call.site, tags=Tag.FILLED_UP)
     if grown is not None:
         container_mutation.rebind(machine, frame, owner, grown)

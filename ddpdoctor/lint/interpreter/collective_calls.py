@@ -44,14 +44,42 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
     for position, name in spec.overwrites:
         _overwrite_argument(call.frame, call.node, position, name, taint)
+    gathers = Tag.GATHERED if spec.op in collectives.GATHERING and members is None else NO_TAGS
+    if gathers and spec.overwrites:
+        _gathered(call)
+    if call.path in collectives.EXCHANGES:
+        return _exchanged(call)
     if spec.op == "new_group":
         return _new_group(call)
     if call.path in collectives.WRAPPERS:
         return made_by(call).tagged(Tag.DDP | Tag.WRAPPED)
     if spec.returns_uniform and members is None:
         result = unknown("result", call.site, id(call.node)).atoms[0]
-        return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM)
+        return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM, None, gathers)
     return made_by(call).with_tags(NO_TAGS)
+
+
+def _gathered(call: FunctionCall) -> None:
+    """What a call has filled holds the ranks' parts in the order of their numbers."""
+    output = call.node.args[0] if call.node.args else None
+    if isinstance(output, ast.Name) and output.id in call.frame.env:
+        call.frame.env[output.id] = call.frame.env[output.id].tagged(Tag.GATHERED)
+
+
+def _exchanged(call: FunctionCall) -> Value:
+    """What the other ranks have sent to this one: as much as they decided, where the call is told the sizes."""
+    position = collectives.EXCHANGES[call.path]
+    sizes = call.argument(position, "output_split_sizes")
+    tags = Tag.UNEVEN if sizes is not None and sizes.taint is Taint.RANK_LOCAL else NO_TAGS
+    output = call.node.args[0] if call.node.args else None
+    received = unknown("exchanged", call.site, taint=Taint.RANK_LOCAL, tags=tags)
+    if position > 1 and isinstance(output, ast.Name) and output.id in call.frame.env:
+        call.frame.env[output.id] = received
+    return made_by(call).with_tags(NO_TAGS) if call.path in _IN_PLACE else received
+
+
+#: gives nothing, or what to wait for
+_IN_PLACE = ("torch.distributed.all_to_all_single",)
 
 
 #: which argument names the other rank

@@ -134,11 +134,21 @@ def _about_kind(name: str, left: Value, right: Value) -> bool:
     """Whether data has a part of this name, or exists at all: equal for the batches of all ranks."""
     if (left.tags | right.tags) & (Tag.LOCAL_CHOICE | Tag.UNEVEN):
         return False
+    if left.tags & Tag.ELEMENT and _are_names(right):
+        return True
     if name in ("In", "NotIn"):
         return isinstance(left.constant, str)
     # a whole batch may be missing on one rank; its parts are determined by the data set
     pairs = ((left, right), (right, left))
     return name in ("Is", "IsNot") and any(v.known and isinstance(w.object, Method) for v, w in pairs)
+
+
+def _are_names(value: Value) -> bool:
+    """Whether the elements of a batch that is a dict, which are its names, may be compared with it."""
+    if not value.known:
+        return value.taint is not Taint.RANK_LOCAL
+    texts = value.elements or (value.constant,)
+    return any(isinstance(text, str) for text in texts)
 
 
 def _alike(value: Value) -> Value:
@@ -149,11 +159,12 @@ def _alike(value: Value) -> Value:
 def _there(data: Value) -> Value:
     """Whether this rank has any data: its content differs between ranks, its existence seldom does."""
     chosen = bool(data.tags & Tag.LOCAL_CHOICE)
-    if not chosen and data.tags & (Tag.PART | Tag.OPTIONAL):
+    if not (chosen or data.tags & Tag.ELEMENT) and data.tags & (Tag.PART | Tag.OPTIONAL):
         # the data set determines the parts of a batch, and the configuration what is computed, for all ranks alike
         return unknown("there", data.atoms)
     there = symbol("there", data.atoms, taint=Taint.RANK_LOCAL)
-    return Value((there,), Taint.RANK_LOCAL, None, data.tags & STICKY if chosen else NO_TAGS)
+    kept = chosen or data.tags & Tag.ELEMENT
+    return Value((there,), Taint.RANK_LOCAL, None, data.tags & STICKY if kept else NO_TAGS)
 
 
 def _exists(value: Value, atom: Atom) -> Atom:

@@ -33,6 +33,8 @@ def grown(call: MethodCall) -> Value | None:
 
 #: methods that add elements
 ADDING = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft"})
+#: those of them that only a list has
+LENGTHENING = frozenset({"append", "extend", "insert"})
 #: methods after which an object holds other things than before
 CHANGING = ADDING | {"pop", "clear", "popitem", "remove", "register_buffer"}
 

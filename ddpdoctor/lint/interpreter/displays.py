@@ -14,10 +14,11 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.results import cast, length_of
 from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
-from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, Tag, Tags, union
+from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.text import text_of
@@ -136,7 +137,8 @@ def _element(owner: Value, index: Value) -> Value | None:
     found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
-    return found
+    plain = found is not None and found.object is None and found.taint is not Taint.RANK_LOCAL
+    return None if plain and _is_own_sample(index) else found
 
 
 def _is_of_rank(index: Value) -> bool:
@@ -146,23 +148,57 @@ def _is_of_rank(index: Value) -> bool:
 
 def _unknown_part(owner: Value, index: Value) -> Value:
     tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
-    if index.tags & Tag.MASK and index.taint is Taint.RANK_LOCAL:
+    if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
         part = unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
         return part.with_object(Method(owner, "masked_select"))
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
+    if owner.tags & SAMPLES:
+        tags |= Tag.SAMPLE
+    elif isinstance(owner.object, Method) and owner.object.name in _SIZES and index.constant != 0:
+        taint = Taint.UNKNOWN  # only the first dimension is as long as this rank's data decides
     if owner.taint is Taint.GIVEN and index.taint <= Taint.GIVEN:
         taint = Taint.GIVEN
+    if taint is Taint.UNKNOWN and _is_own_sample(index):
+        # what is known of this rank's sample
+        taint, tags = Taint.RANK_LOCAL, tags | index.tags & Tag.BATCH
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
+    if isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES:
+        tags |= owner.tags & Tag.UNEVEN
     if _is_of_rank(index) and taint is not Taint.RANK_LOCAL:
         tags |= Tag.IN_GROUP
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
 
 
+def _is_own_sample(index: Value) -> bool:
+    """Whether it is the index of a sample of this rank's own, not the name of a part that each batch has."""
+    of_data = index.taint is Taint.RANK_LOCAL and index.tags & Tag.BATCH
+    return bool(of_data) and not index.tags & (Tag.ELEMENT | Tag.LENGTH)
+
+
+#: what says how long a tensor is, dimension by dimension
+_SIZES = frozenset({"shape", "size"})
+#: methods that give places as they are, in another shape
+_RESHAPING = frozenset({"flatten", "squeeze", "view", "reshape", "long", "to", "cuda", "t"})
+
+
+def _picks(index: Value) -> bool:
+    """Whether an index picks out as many elements as this rank's data decides: a mask, or the places where it holds."""
+    if index.taint is not Taint.RANK_LOCAL:
+        return False
+    if index.tags & Tag.MASK:
+        return True
+    obj = index.object
+    while isinstance(obj, Method) and obj.name in _RESHAPING:
+        obj = obj.receiver.object
+    name = obj.path if isinstance(obj, Made) else obj.name if isinstance(obj, Method) else ""
+    return bool(index.tags & Tag.UNEVEN) and name in vocabulary.PICKING | vocabulary.PICKING_CALLS
+
+
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.SHARD | Tag.WORLD)
+    tags = owner.tags & (ORIGIN | Tag.BATCH | SHARES | Tag.WORLD)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
@@ -176,6 +212,8 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
     if sharded and not data_partition.even(owner):
         tags &= ~Tag.WORLD
         return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+    if lower is not None and lower.tags & Tag.RANK:
+        tags |= Tag.EVEN_SHARE
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
     kept = isinstance(owner.object, Listed) and owner.object.element is not None and owner.object.element.object is None
     return part.with_object(owner.object) if kept else part

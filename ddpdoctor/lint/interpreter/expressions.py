@@ -18,7 +18,7 @@ from ddpdoctor.lint.values.abstract_objects import Function, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.truths import negate
-from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
+from ddpdoctor.lint.values.values import Taint, Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
 
 #: characters of a text that is followed
@@ -64,6 +64,8 @@ def _unary(machine: Machine, frame: Frame, node: Any) -> Value:
         return negate(value)
     if isinstance(node.op, ast.USub):
         return lift("USub", lambda a: -a, (value,))
+    if isinstance(node.op, ast.Invert):
+        return lift("Invert", lambda a: ~int(a), (value,))
     return lift(type(node.op).__name__, lambda a: +a, (value,)) if isinstance(node.op, ast.UAdd) else unknown(id(node))
 
 
@@ -83,8 +85,13 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
         _begun(machine, frame, node, over)
         frame.yields.append(element)
         frame.yields_share = frame.yields_share or (bool(over.tags & Tag.SHARD) and not frame.yields_on)
+        own = over.taint is Taint.RANK_LOCAL and over.tags & (Tag.UNEVEN | Tag.FILLED_UP) == Tag.UNEVEN
+        apart = over.tags if own else None
     else:
         frame.yields.append(value)
+        apart = loop_extent.yields_apart(frame, node)
+    if apart is not None and not frame.yields_on:
+        frame.yields_apart = apart | (frame.yields_apart or NO_TAGS)
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
     frame.out.append(BlockExit("yield", machine.site(frame, node)))
     return unknown("yield", id(node))
@@ -158,7 +165,7 @@ def _split(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _text_tags(parts: list[Value]) -> Tags:
-    return union(part.tags for part in parts) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
+    return union(part.tags for part in parts) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP | Tag.BATCH)
 
 
 #: the handler of each kind of expression; all others give an unknown

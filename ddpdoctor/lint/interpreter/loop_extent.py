@@ -5,24 +5,45 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
-from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import Tag, Tags
+from ddpdoctor.program.nodes import walk
+
+
+def loops(frame: Frame) -> list[EnclosingLoop]:
+    """The loops of the function that runs, without those of its callers."""
+    return [loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node)]
 
 
 def endless(frame: Frame) -> bool:
     """Whether a `yield` is in an endless loop of the generator's own."""
-    own = (loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node))
-    return any(_endless(loop) for loop in own)
+    return any(_endless(loop) for loop in loops(frame))
 
 
 def yields_share(frame: Frame) -> bool:
     """Whether a `yield` gives a share, or is under a condition that partitions by rank, in a generator that ends."""
-    own = [loop for loop in frame.loops if frame.function is not None and _inside(loop.node, frame.function.node)]
+    own = loops(frame)
     chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
     shared = any(loop.over is not None and loop.over.tags & Tag.SHARD for loop in own)
     return (chosen or shared) and not any(_endless(loop) for loop in own)
+
+
+def yields_apart(frame: Frame, node: ast.AST) -> Tags | None:
+    """Tags of the ranks' own data that decide whether a generator yields here; None if no such data does, or if it
+    yields something else otherwise."""
+    tags = decided_by(frame, node)
+    if tags is None or frame.function is None:
+        return None
+    line = getattr(node, "lineno", 0)
+    around = [n for n in walk(frame.function.node) if isinstance(n, ast.If) and _inside(node, n)]
+    both = any(_yields(n.body) and _yields(n.orelse) and n.lineno < line for n in around)
+    return None if both else tags
+
+
+def _yields(side: list[ast.stmt]) -> bool:
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for statement in side for n in walk(statement))
 
 
 def _inside(node: ast.AST, function: ast.AST) -> bool:

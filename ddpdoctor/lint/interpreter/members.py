@@ -6,9 +6,10 @@ from ddpdoctor.lint.interpreter import signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function
+from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Made
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.sites import site_of
 
 
 def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
@@ -20,9 +21,27 @@ def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
     if method is not None:
         receiver = of_object(obj, id(obj.info)) if method.of_class else None
         return of_object(Function(method, receiver), id(method), id(obj.info))
+    if name == "apply":
+        return _applied(machine, obj.info) or unknown("class", id(obj.info), name)
     if name in obj.info.constants and is_enumeration(machine, obj.info):
         return of_object(EnumMember(obj.info, name), "member", id(obj.info), name)
     return _constant(machine, obj.info, name) or unknown("class", id(obj.info), name)
+
+
+def _applied(machine: Machine, info: ClassInfo) -> Value | None:
+    """`Exchange.apply` of an operation with a backward of its own: its `forward`, which torch hands a context first."""
+    forward = find_method(machine, info, "forward")
+    if forward is None or not forward.is_static or _OPERATION not in external_bases(machine, info):
+        return None
+    run = of_object(Function(forward), id(forward), id(info))
+    if find_method(machine, info, "setup_context") is not None:
+        return run
+    given = (run, unknown("context", id(forward)))
+    return of_object(Made("functools.partial", site_of(forward.module, forward.node), given), "applied", id(forward))
+
+
+#: what has a backward of its own extends it
+_OPERATION = "torch.autograd.Function"
 
 
 def is_enumeration(machine: Machine, info: ClassInfo) -> bool:

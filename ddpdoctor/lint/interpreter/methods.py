@@ -8,6 +8,7 @@ from functools import lru_cache
 from string import Formatter
 
 from ddpdoctor.lint.interpreter import (
+    bases,
     batches,
     file_effects,
     framework_objects,
@@ -23,7 +24,7 @@ from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
 from ddpdoctor.lint.interpreter.trace import Op
-from ddpdoctor.lint.knowledge import collectives, frameworks, randomness, vocabulary
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, randomness, vocabulary
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values.abstract_objects import (
     Function,
@@ -35,7 +36,20 @@ from ddpdoctor.lint.values.abstract_objects import (
     Namespace,
     Table,
 )
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, MODEL, NO_TAGS, ORIGIN, UNEQUAL, Tag, union
+from ddpdoctor.lint.values.tags import (
+    ANY_RANK,
+    DATA,
+    MADE_UP,
+    MODEL,
+    NO_TAGS,
+    ORIGIN,
+    REASONS,
+    SAMPLES,
+    UNEQUAL,
+    Tag,
+    Tags,
+    union,
+)
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
 
 #: methods whose results have no gradients
@@ -98,6 +112,17 @@ def _collective(call: MethodCall) -> Value | None:
     return enter_method(call.frame, spec, call.site) if spec is not None else None
 
 
+def _of_base(call: MethodCall) -> Value | None:
+    """`super().__iter__()` in a sampler that extends torch's: the indices that this gives the rank."""
+    above, function = call.receiver.object, call.frame.function
+    owner = function.owner if function is not None else None
+    if not isinstance(above, Made) or above.path != "builtins.super" or owner is None:
+        return None
+    if bases.torch_base(call.machine, owner) != aliases.SAMPLER:
+        return None
+    return unknown("indices", call.site, tags=Tag.EVEN_SHARE)
+
+
 def _port(call: MethodCall) -> Value | None:
     """`getsockname()` of a socket, which has the port that the kernel has chosen for this process."""
     address, port = unknown("address", call.site), unknown("port", call.site, tags=Tag.UNIQUE)
@@ -142,7 +167,7 @@ def _formatted(call: MethodCall) -> Value | None:
     def fill(*given: object) -> str:
         return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP)
+    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP | Tag.BATCH)
     literal = any(before for before, *_ in Formatter().parse(text))
     return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
 
@@ -189,7 +214,7 @@ def _computed(call: MethodCall) -> Value | None:
         return None
     values = (receiver, *(call.given if whole else call.args))
     local = any(v.taint is Taint.RANK_LOCAL for v in values)
-    if method in vocabulary.EXTENTS and not receiver.tags & UNEQUAL:
+    if method in vocabulary.EXTENTS and not _differs_in_size(call):
         local = False
     tags = union(v.tags for v in values) & DATA
     if local and not whole:
@@ -197,14 +222,41 @@ def _computed(call: MethodCall) -> Value | None:
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     if method in _DETACHING:
         tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
-    if method in vocabulary.PICKING:
-        tags |= Tag.UNEVEN
+    if method in vocabulary.KEEPING_ORDER:
+        tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
+    tags |= _of_elements(method, local=local)
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
     site = call.site if call.args or whole else 0
     return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
+
+
+def _of_elements(method: str, *, local: bool) -> Tags:
+    """Whether a method of data picks elements out of it, or tells of each of them whether something holds."""
+    if method in vocabulary.PICKING:
+        return Tag.UNEVEN
+    return Tag.MASK if local and method in vocabulary.MASKING else NO_TAGS
+
+
+def _generated(call: MethodCall) -> Value | None:
+    """What a network or a tokenizer makes of data of this rank: texts, and the tokens of texts."""
+    own = [value.tags for value in call.given if value.taint is Taint.RANK_LOCAL and value.tags & Tag.BATCH]
+    if not own:
+        return None
+    tags = union(own) & (REASONS | (ORIGIN if call.name in vocabulary.CODING else NO_TAGS)) | Tag.GIVEN
+    made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
+    return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(made)
+
+
+def _differs_in_size(call: MethodCall) -> bool:
+    """Whether the size that is asked for is as the rank's own data decides: any of a sample, the first of data that was
+    picked out."""
+    if call.receiver.tags & SAMPLES:
+        return call.name in vocabulary.SIZES
+    first = not call.args or not isinstance(call.args[0].constant, int) or call.args[0].constant == 0
+    return bool(call.receiver.tags & UNEQUAL) and first
 
 
 def _framework(call: MethodCall, made: Made) -> Value | None:
@@ -358,6 +410,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),
+    (_of_base, ("__iter__",)),
     (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
     (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
@@ -369,6 +422,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_moved, _MOVING),
     (_collected, ("append", "extend", "add_batch")),
     (_joined, ("join",)),
+    (_generated, vocabulary.GENERATING | vocabulary.CODING),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )
 #: for methods of an external constructor's result

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -62,7 +62,7 @@ def length_of(value: Value) -> Value:
     if value.tags & Tag.PREPARED:
         tags |= Tag.OF_SHARE
     # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
-    unequal = chosen or value.tags & UNEQUAL
+    unequal = chosen or value.tags & (UNEQUAL | SAMPLES)
     taint = Taint.RANK_LOCAL if unequal and value.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     taint = Taint.GIVEN if value.taint is Taint.GIVEN else taint
     return unknown("len", value.atoms, taint=taint, tags=tags)
@@ -90,6 +90,9 @@ def made_by(call: FunctionCall) -> Value:
     values = _given(path, call.args, call.keywords)
     taint, tags = _handed_on(path, values)
     tags |= _TAGGED.get(path, NO_TAGS)
+    tags |= _of_all(path, values)
+    if taint is Taint.RANK_LOCAL:
+        tags |= _of_elements(path, values)
     if _asks_for_sharding(path, call.args):
         tags |= Tag.ASKS_SHARDED
     own = _own_of_each_rank(call)
@@ -116,6 +119,28 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     if path in _HOLDING and any(map(_agreed, values)):
         kept |= Tag.AGREED
     return Taint.GIVEN if _given_alike(path, values) else Taint.UNKNOWN, kept
+
+
+#: functions that keep the order of what all ranks have
+_KEEPING = frozenset({"torch.cat", "torch.concat", "torch.nn.functional.normalize", "torch.transpose", "torch.t"})
+_PRODUCTS = frozenset({"torch.matmul", "torch.mm"})
+
+
+def _of_all(path: str, values: tuple[Value, ...]) -> Tags:
+    """Whether a function gives what all ranks have, or the product of something of this rank with that."""
+    if path in _KEEPING and values:
+        return values[0].tags & (Tag.GATHERED | Tag.AGAINST_ALL)
+    if path in _PRODUCTS and len(values) == 2 and values[1].tags & ~values[0].tags & Tag.GATHERED:
+        return Tag.AGAINST_ALL
+    return NO_TAGS
+
+
+def _of_elements(path: str, values: tuple[Value, ...]) -> Tags:
+    """Whether a function of data picks elements out of it, or tells of each of them whether something holds."""
+    if path in vocabulary.PICKING_CALLS or (path in vocabulary.PLACES and len(values) == 1):
+        return Tag.UNEVEN
+    of_tensors, _, name = path.rpartition(".")
+    return Tag.MASK if of_tensors in ("torch", "numpy") and name in vocabulary.MASKING else NO_TAGS
 
 
 @lru_cache(maxsize=1 << 12)

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.events import Access, Wrap
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import aliases, collectives
+from ddpdoctor.lint.knowledge import aliases, collectives, vocabulary
 from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Made, Method
 from ddpdoctor.lint.values.tags import MODEL, Tag, union
 from ddpdoctor.lint.values.values import FALSE, TRUE, Value, symbol_key, unknown
@@ -100,7 +100,7 @@ def forwarded(call: MethodCall, target: Value, result: Value) -> Value:
     """The result of a call of `target`, tagged if the network inside a wrapper has computed it: by its forward, or from
     a batch by another method."""
     machine, frame, node = call.machine, call.frame, call.node.func
-    if frame.no_grad:
+    if frame.no_grad or call.name in vocabulary.GENERATING:
         return result
     if isinstance(target.object, Method):
         owner = node.value if isinstance(node, ast.Attribute) else None

@@ -64,6 +64,15 @@ _NN = {
     "all_to_all": 2,
     "all_to_all_single": 4,
 }
+#: give each rank what all of them have, in the order of their numbers
+GATHERING = frozenset({"all_gather", "all_gather_into_tensor", "all_gather_single"})
+#: give each rank what the others have sent to it, with the position of the sizes of what it receives
+EXCHANGES = {
+    "torch.distributed.all_to_all_single": 2,
+    "torch.distributed.nn.all_to_all_single": 2,
+    "torch.distributed._functional_collectives.all_to_all_single": 1,
+    "torch.distributed._functional_collectives.all_to_all_single_autograd": 1,
+}
 _CHECKPOINT = ("save", "load", "async_save", "save_state_dict", "load_state_dict", "load_sharded_optimizer_state_dict")
 #: functions that gather or write state that is sharded over ranks
 #: make tensors that are distributed over a mesh: the first rank's values go to all (torch 2.13, `src_data_rank`)

@@ -87,7 +87,7 @@ SOME_RANK_DECORATORS = frozenset({"on_process", "on_local_process", "on_last_pro
 #: modules whose functions compute from their arguments alone and do not communicate
 PURE_PREFIXES = (
     "torch.", "math.", "numpy.", "builtins.", "operator.", "itertools.", "functools.",
-    "sklearn.metrics.", "scipy.stats.",
+    "sklearn.metrics.", "scipy.stats.", "torchvision.ops.", "re.",
 )  # fmt: skip
 
 #: make a metric of Hugging Face's, which each process computes of its own data, unless it is told how many there are
@@ -164,8 +164,33 @@ TENSORS = frozenset({
 
 #: those of them whose result has as many elements as the data decides
 PICKING = frozenset({"unique", "nonzero", "masked_select"})
+#: functions of which the same is true
+PICKING_CALLS = frozenset({
+    "torch.nonzero", "torch.argwhere", "torch.masked_select", "torch.unique", "torch.unique_consecutive",
+    "numpy.nonzero", "numpy.flatnonzero", "numpy.argwhere", "numpy.unique", "numpy.extract",
+    "torchvision.ops.nms", "torchvision.ops.batched_nms",
+})  # fmt: skip
+#: functions of a condition alone that give the places where it holds, in a tuple
+PLACES = frozenset({"torch.where", "numpy.where"})
+#: functions that give a tuple of places
+TUPLES_OF_PLACES = PLACES | {"torch.nonzero", "numpy.nonzero"}
+#: methods, and functions of torch and numpy, that tell of each element whether something holds
+MASKING = frozenset({
+    "isnan", "isinf", "isfinite", "eq", "ne", "lt", "gt", "le", "ge", "bool", "logical_and", "logical_or",
+    "logical_not", "isin", "isclose",
+})  # fmt: skip
+#: methods of a network or tokenizer that make tokens or texts of what they are given
+GENERATING = frozenset({"generate", "batch_decode", "batch_encode_plus", "tokenize"})
+#: those that may as well be of a network, through which gradients flow
+CODING = frozenset({"encode", "decode"})
+#: those of them that give a matrix the other way round, and those after which its rows and columns are where they were
+TURNING = frozenset({"t", "transpose", "permute"})
+KEEPING_ORDER = TURNING | {
+    "contiguous", "detach", "float", "half", "double", "to", "cuda", "clone", "view", "reshape", "flatten",
+}  # fmt: skip
 #: those of them that give a tensor's size or type, not its content
 EXTENTS = frozenset({"size", "numel", "nelement", "dim", "type", "keys"})
+SIZES = frozenset({"size", "numel", "nelement"})
 
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({

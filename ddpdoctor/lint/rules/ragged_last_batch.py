@@ -50,6 +50,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import edits, loaders
+from ddpdoctor.lint.facts.loaders import Share
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
@@ -163,7 +164,7 @@ def _filled_by_shares(facts: ModuleFacts) -> list[Iteration]:
         iteration for iteration in facts.iterations
         if iteration.loop.over is not None
         and not loop_extent.limited(iteration.loop)
-        and loaders.is_uneven(facts, iteration.loop.over)
+        and loaders.share_of(facts, iteration.loop.over) is Share.CUT
     ]  # fmt: skip
 
 

@@ -3,9 +3,10 @@
 ## What it does
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
 on the rank, lists that each rank has shuffled for itself before the sampler divides them, or before it takes its share
-of them (`rows[rank::world_size]`), samplers of the program's own
-that take their rank's share of an order which nothing seeds, `data.shuffle(seed=...)` by a seed of the rank before a
-sampler, Accelerate, Fabric or `shard` divides the data by index, and names that are numbered in the order of a set.
+of them (`rows[rank::world_size]`), samplers of the program's own that take their rank's share of an order which nothing
+seeds, data sets and samplers that a loader calls and that shuffle a list by a generator of the rank before they take
+the rank's share of it, `data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard`
+divides the data by index, and names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -39,21 +40,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import launch, random_draws, seeds
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, random_draws, seeds, shares_by_rank
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, randomness
+from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Atom, Taint, Value
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
-from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
     "DD133",
@@ -71,7 +71,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _reordered(facts)
     yield from _constructed(facts)
     yield from _numbered(facts)
-    yield from _sampled(facts)
+    sampled = list(_sampled(facts))
+    yield from sampled
+    if not sampled:
+        yield from _streamed(facts)
 
 
 def _sampled(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -120,7 +123,8 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
     rank's share of them."""
     samplers = facts.named(aliases.SAMPLER)
     for call, own in _each_for_itself(facts):
-        sampled = (s.site for s in samplers if s.index > call.index and _is_made_of(s, call.args[0]))
+        ordered = call.args[0] if call.path in _IN_PLACE else call.result
+        sampled = (s.site for s in samplers if s.index > call.index and _is_made_of(s, ordered))
         divided = next(sampled, None) or _share_of(facts, call)
         if divided is not None:
             why = "the generator was seeded with the rank" if own else "nothing is seeded"
@@ -130,29 +134,73 @@ def _shuffled(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(*(RULE, call.site, message), related=related, context=call.context, severity=severity)
 
 
+#: functions that shuffle what they are given
+_IN_PLACE = randomness.paths(Use.SHUFFLES)
+
+
 def _each_for_itself(facts: ModuleFacts) -> Iterator[tuple[CallEvent, bool]]:
     """Each shuffle that every rank makes in its own way, and whether its generator is seeded with the rank."""
-    for path in randomness.paths(Use.SHUFFLES):
+    for path in randomness.paths(Use.SHUFFLES, Use.ORDERS):
         seeders = randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
         for call in facts.named(path):
             before = [c for c in facts.named(*seeders) if c.index < call.index]
             last = max(before, key=lambda c: c.index) if before else None
             own = last is not None and bool(last.args) and seeds.differs_by_rank(last)
-            if call.args and not call.context.some_ranks_only and (own or seeds.never(facts, call)):
+            if not call.args or call.keyword(randomness.FUNCTIONS[path].own or "generator") is not None:
+                continue
+            if not call.context.some_ranks_only and (own or seeds.never(facts, call)):
                 yield call, own
 
 
 def _share_of(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
     """Where the function that shuffles a list takes the rank's share of it: `rows[rank::world]`."""
-    if call.site.file != facts.module.path or not call.node.args:
+    if call.site.file != facts.module.path:
         return None
-    shuffled = text_of(call.node.args[0])
-    for node in walk(innermost_function(facts.module.tree, call.site.line) or facts.module.tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.lineno > call.site.line:
-            by_rank = node.slice.lower is not None and heuristics.NAMES_RANK.found_in(text_of(node.slice.lower))
-            if by_rank and text_of(node.value) == shuffled:
-                return site_of(facts.module, node)
-    return None
+    scope = innermost_function(facts.module.tree, call.site.line) or facts.module.tree
+    name = shares_by_rank.name_of_order(scope, call.node)
+    share = shares_by_rank.taken(scope, name, call.site.line)
+    return site_of(facts.module, share) if share is not None else None
+
+
+def _streamed(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A data set or sampler whose methods, which a loader calls, shuffle a list and take the rank's share of it."""
+    for loader in facts.named(aliases.LOADER):
+        given = (loader.argument(at, name) for at, name in ((0, "dataset"), (3, "sampler"), (4, "batch_sampler")))
+        for info in [v.object.info for v in given if v is not None and isinstance(v.object, Instance)]:
+            draw = random_draws.order_of(facts.analysis, info)
+            divided = _divided_there(facts, draw.site) if draw is not None else None
+            why = _parted(facts, loader, draw.path) if draw is not None and divided is not None else ""
+            if draw is None or divided is None or not why:
+                continue
+            message = (
+                f"{why}: {info.name} shuffles in another way on each rank, and then takes the rank's share: the shares "
+                "overlap and samples are lost"
+            )
+            related = ((draw.site, "shuffled here"), (divided, "the share is taken here"))
+            yield facts.finding(
+                *(RULE, loader.site, message), related=related, context=loader.context, severity=Severity.WARNING
+            )
+
+
+def _divided_there(facts: ModuleFacts, drawn: SourceSite) -> SourceSite | None:
+    """Where the function in which an order is drawn takes the rank's share of what is in that order."""
+    module = blocks.module_of(facts, drawn)
+    scope = innermost_function(module.tree, drawn.line) if module is not None else None
+    if module is None or scope is None:
+        return None
+    calls = (n for n in walk(scope) if isinstance(n, ast.Call) and site_of(module, n) == drawn)
+    names = (shares_by_rank.name_of_order(scope, call) for call in calls)
+    shares = (shares_by_rank.taken(scope, name, drawn.line) for name in names)
+    return next((site_of(module, share) for share in shares if share is not None), None)
+
+
+def _parted(facts: ModuleFacts, loader: CallEvent, path: str) -> str:
+    """Why each rank draws another order by this function, "" if nothing shows that."""
+    seeders = randomness.paths(Use.SEEDS, of=randomness.FUNCTIONS[path].generators[0])
+    last = max((c for c in facts.named(*seeders) if c.index < loader.index), key=lambda c: c.index, default=None)
+    if last is not None:
+        return "the generator was seeded with the rank" if last.args and seeds.differs_by_rank(last) else ""
+    return "nothing is seeded" if seeds.never(facts, loader) else ""
 
 
 def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -320,52 +368,19 @@ def _holds(value: Value, part: Value, depth: int) -> bool:
 
 def _numbered(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`{name: number for number, name in enumerate(set(names))}`"""
-    if "enumerate" not in facts.module.words or "PYTHONHASHSEED" in facts.module.text:
-        return
-    if not launch.trains_on_several(facts):
+    calls = list(orders_of_sets.numbered(facts)) if facts.mentions("enumerate", "zip") else []
+    if not calls or not launch.trains_on_several(facts):
         return
     message = Conditional(
         "where these are texts, ",
         "each rank numbers them in another order, since sets of texts are: number `sorted(...)` of them",
     )
-    for call in facts.module.of(ast.Call):
-        first = call.args[0] if call.args else None
-        if last_name(call.func) != "enumerate" or first is None:
-            continue
-        if _is_set(facts, first) and _is_map(facts, call):
-            yield facts.finding(RULE, call, message, severity=Severity.WARNING)
-
-
-def _is_set(facts: ModuleFacts, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
-    """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
-    made of it."""
-    if isinstance(node, ast.Name) and node.id in inside:
-        # `names = list(names)` of a parameter
-        return False
-    if isinstance(node, ast.Name):
-        scope = innermost_function(facts.module.tree, node.lineno) or facts.module.tree
-        made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
-        assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
-        in_order = any(
-            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
-            and isinstance(n.func.value, ast.Name) and n.func.value.id == node.id for n in walk(scope)
-        )  # fmt: skip
-        return len(assigned) == 1 and not in_order and _is_set(facts, assigned[0], inside | {node.id})
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        inner = node.args[0] if len(node.args) == 1 else None
-        listed = node.func.id in ("list", "tuple") and inner is not None and _is_set(facts, inner, inside)
-        return (node.func.id in ("set", "frozenset") and inner is not None) or listed
-    return isinstance(node, ast.SetComp)
-
-
-def _is_map(facts: ModuleFacts, call: ast.Call) -> bool:
-    """Whether the numbers become keys or values: of a dict that is made of them, or filled in a loop over them."""
-    loop = facts.parents.get(call)
-    if isinstance(loop, ast.comprehension):
-        return isinstance(facts.parents.get(loop), ast.DictComp)
-    return isinstance(loop, ast.For) and any(
-        isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript) for n in loop.body
-    )
+    for call in calls:
+        # a command may give all processes one seed for what is hashed
+        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        yield facts.finding(
+            *(RULE, call.site, message), severity=Severity.WARNING, context=call.context, unconfirmed=open_
+        )
 
 
 def _seeds(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -3,12 +3,14 @@
 ## What it does
 Finds a loop with collectives (a DDP backward is one) over each rank's own share of the data: a strided slice such as
 `files[rank::world]` or `range(rank, len(data), world)`, the elements with `index % world == rank` in a generator or a
-comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`. As an error, loaders
-whose `batch_size` or `drop_last` is not the same on all ranks.
+comprehension, a part of `numpy.array_split`; directly or through a loader without `drop_last`. Also batches that each
+rank packs out of its own share by how long its samples are (`max_tokens`, `max_frames`), and a share out of which it
+leaves samples. As an error, loaders whose `batch_size` or `drop_last` is not the same on all ranks.
 
 ## Why it hangs
 Unless the length is divisible by the number of ranks, some ranks get one element more. At the end they wait in a
-collective for ranks that have already left the loop.
+collective for ranks that have already left the loop. So they do where all shares are equally long, and the samples in
+them are not: pack the batches of all data in the same way on each rank, and give each rank equally many of these.
 
 ## Example
 ```python
@@ -33,6 +35,7 @@ No automatic fix.
 A loop that does not go back over its data gets a hint: data to evaluate on is chosen once, and often divides evenly.
 When the length is divisible for a reason that the code does not show. Not reported are: `DistributedSampler`, which
 pads; a slice with an upper bound, which may have been cut to size; and a loop with a `break`, which may end in time.
+Batches that are cut or filled up to another number afterwards are not reported either.
 
 ## References
 https://docs.pytorch.org/tutorials/advanced/generic_join.html
@@ -43,6 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import loaders
+from ddpdoctor.lint.facts.loaders import Share
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.rule import LintRule
@@ -64,25 +68,38 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for iteration in facts.iterations:
         over = iteration.loop.over
         joined = any("join" in name.lower() for name in iteration.context.withs)
-        if over is None or joined or loop_extent.limited(iteration.loop) or not loaders.is_uneven(facts, over):
+        if over is None or joined or loop_extent.limited(iteration.loop):
             continue
-        ops = facts.repeated(iteration)
-        if not ops:
+        kind = loaders.share_of(facts, over)
+        ops = facts.repeated(iteration) if kind is not None else []
+        if kind is None or not ops:
             continue
-        message = (
-            f"ranks get shards of different lengths here, and each iteration needs all of them in {ops[0].op}: "
-            "ranks with longer shards wait at the end for ranks that have left"
-        )
         # data to evaluate on is chosen once, and most often divides evenly
         trains = loaders.trains(iteration.loop)
+        told, unless = _MESSAGES[kind]
         yield facts.finding(
             RULE,
             iteration.loop.site,
-            Conditional("" if trains else "unless all shards of this data are equally long, ", message),
+            Conditional("" if trains else unless, told.format(ops[0].op)),
             related=((ops[0].site, f"{ops[0].op} in each iteration"),),
             severity=Severity.WARNING if trains else Severity.HINT,
             context=iteration.context,
         )
+
+
+#: what is told, and the circumstance under which a loop that does not train is right
+_MESSAGES = {
+    Share.CUT: (
+        "ranks get shards of different lengths here, and each iteration needs all of them in {}: "
+        "ranks with longer shards wait at the end for ranks that have left",
+        "unless all shards of this data are equally long, ",
+    ),
+    Share.PACKED: (
+        "each rank makes batches of its own samples here, as many as these decide, and each iteration needs all ranks "
+        "in {}: ranks with more batches wait at the end for ranks that have left",
+        "unless all ranks come to equally many, ",
+    ),
+}
 
 
 def _batched(facts: ModuleFacts) -> Iterator[Finding | None]:

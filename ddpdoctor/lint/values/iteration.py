@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
-from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Made, Method, Table
-from ddpdoctor.lint.values.tags import DATA, Tag
+from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Listed, Made, Method, Table
+from ddpdoctor.lint.values.tags import DATA, ORIGIN, SHARES, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
 from ddpdoctor.model.record import replace
 
@@ -93,7 +93,23 @@ def _made_for_keys(over: Value, made: Made, name: str) -> Value | None:
 
 
 def _elements(over: Value) -> Iterated:
-    return over, containers.element_of(over, "any") or _share_of(over)
+    return over, _sample_of(over) or containers.element_of(over, "any") or _share_of(over)
+
+
+def _sample_of(data: Value) -> Value | None:
+    """One of the samples of a batch of this rank, or of its share of the data, which are this rank's own as well."""
+    obj = data.object
+    shared_out = bool(data.tags & SHARES)
+    if isinstance(obj, Listed) and obj.element is not None and (obj.element.object is not None or not shared_out):
+        return None
+    if shared_out and (obj is None or isinstance(obj, (Method, Listed, Made))):
+        tags = (data.tags & ORIGIN) | Tag.BATCH | Tag.PART | Tag.SAMPLE
+        return unknown("sample", data.atoms, taint=Taint.RANK_LOCAL, tags=tags)
+    of_batch = data.taint is Taint.RANK_LOCAL and data.tags & Tag.BATCH
+    if not of_batch or not (obj is None or isinstance(obj, (Method, Listed))):
+        return None
+    tags = (data.tags & DATA & ~Tag.UNEVEN) | Tag.PART | Tag.ELEMENT
+    return unknown("sample", data.atoms, taint=Taint.RANK_LOCAL, tags=tags)
 
 
 def _first_argument(over: Value, made: Made) -> Iterated:
@@ -130,7 +146,14 @@ def _batches(over: Value, loader: Made) -> Iterated:
     return over, unknown("batch", loader.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
 
 
+def _indices(over: Value, sampler: Made) -> Iterated:
+    """The indices that torch's sampler gives this rank: as many as it gives the others."""
+    return over, unknown("sample", sampler.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH | Tag.PART | Tag.SAMPLE)
+
+
 def _range(over: Value, made: Made) -> Iterated:
+    if over.tags & SHARES:
+        return over, unknown("index", made.site, taint=Taint.RANK_LOCAL, tags=Tag.INDEX | Tag.BATCH | Tag.PART)
     alike = all(bound.taint <= Taint.GIVEN for bound in made.args)
     return over, unknown("index", made.site, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=Tag.INDEX)
 
@@ -147,6 +170,7 @@ _OF_CALLS: dict[str, Callable[[Value, Made], Iterated]] = {
     "builtins.range": _range,
     **dict.fromkeys(_COUNTING, _shown_range),
     aliases.LOADER: _batches,
+    aliases.SAMPLER: _indices,
 }
 
 

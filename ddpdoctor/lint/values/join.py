@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, loader_join
-from ddpdoctor.lint.values.abstract_objects import Items, Made
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.symbols import operation
 from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, ORIGIN, REASONS, Tag, Tags
 from ddpdoctor.lint.values.truths import invert, is_true
@@ -137,6 +137,11 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
         why = by.reasons & REASONS | Tag.LOCAL_CHOICE
         atom = symbol(key, "filled", taint=Taint.RANK_LOCAL)
         return chosen._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=chosen.tags | why)
+    if by.local and _is_object_or_none(a, b) and len(chosen.atoms) == 1 and isinstance(chosen.atoms[0], Symbol):
+        # `if rollout is None`, where there was nothing to train on for this rank; its attributes stay known
+        why = by.reasons & REASONS | Tag.LOCAL_CHOICE
+        there = chosen.atoms[0]._replace(taint=Taint.RANK_LOCAL)
+        return chosen._replace(atoms=(there,), taint=Taint.RANK_LOCAL, tags=chosen.tags | why)
     tags = a.tags | b.tags
     uneven = bool(tags & Tag.UNEVEN) and not tags & Tag.FILLED_UP
     return containers.uneven(chosen, tags & REASONS) if uneven else chosen
@@ -145,6 +150,14 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
 def _is_data_or_none(a: Value, b: Value) -> bool:
     """Whether one is data of this rank and the other None: which it has, differs as the data does."""
     return any(one.taint is Taint.RANK_LOCAL and two.known and two.constant is None for one, two in ((a, b), (b, a)))
+
+
+def _is_object_or_none(a: Value, b: Value) -> bool:
+    """Whether one is an object of the project, or a container, and the other None."""
+    return any(
+        isinstance(one.object, (Instance, Items, Listed, Table)) and two.known and two.constant is None
+        for one, two in ((a, b), (b, a))
+    )
 
 
 def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:

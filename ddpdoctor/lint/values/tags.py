@@ -57,9 +57,16 @@ class Tag:
     #: a share by rank in blocks whose length was rounded up, or with the remainder on one rank
     BLOCK: Final = 1 << 16
 
+    #: a share by rank of which each rank has as many elements as the others
+    EVEN_SHARE: Final = 1 << 45
+
     # what is taken out of data, or put together from it
     #: a part of data that exists on all ranks or on none
     PART: Final = 1 << 17
+    #: one sample of a batch that a loop goes through, or the name of a part of it where the batch is a dict
+    ELEMENT: Final = 1 << 44
+    #: one sample of this rank's share of the data, or a part of one
+    SAMPLE: Final = 1 << 46
     #: None if this rank's data does not contain it
     OPTIONAL: Final = 1 << 18
     #: a list that holds data of this rank
@@ -77,9 +84,14 @@ class Tag:
     #: never ends
     ENDLESS: Final = 1 << 25
     #: counts the batches that a framework leaves to each rank, in whatever it is computed from; not that of all ranks
-    OF_SHARE: Final = 1 << 44
+    OF_SHARE: Final = 1 << 49
     #: ends after a number of elements that is equal on all ranks
     CUT: Final = 1 << 26
+
+    #: what all ranks have, one rank's after the other's
+    GATHERED: Final = 1 << 47
+    #: the product of something of this rank with what all ranks have: a column for each of theirs
+    AGAINST_ALL: Final = 1 << 48
 
     # what a tensor was computed by
     #: a wrapped model
@@ -140,13 +152,20 @@ ANY_RANK: Final = Tag.RANK | Tag.LOCAL_RANK
 SHARED_OUT: Final = ANY_RANK | Tag.WORLD | Tag.SHARD | Tag.BLOCK
 #: a name that each process generates for itself
 MADE_UP: Final = Tag.TIME | Tag.UNIQUE
+#: samples of a rank's own, of which each is as long as it is
+SAMPLES: Final = Tag.ELEMENT | Tag.SAMPLE
+#: a share by rank, whose elements are the rank's own
+SHARES: Final = Tag.SHARD | Tag.EVEN_SHARE
 #: tags of data that results computed from it inherit
-DATA: Final = ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN
+DATA: Final = (
+    ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN | Tag.EVEN_SHARE
+)  # fmt: skip
 #: tags that survive arithmetic
 STICKY: Final = (
     Tag.OF_SHARE |
     ORIGIN | REASONS | ANY_RANK | Tag.BLOCK | Tag.WORLD | Tag.CEIL | Tag.SEEDED | Tag.UNIQUE | Tag.OWN_FILE
     | Tag.IN_GROUP | Tag.RANK_BY_NAME | Tag.ASKS_SHARDED | Tag.MASK
+    | Tag.AGAINST_ALL
 )  # fmt: skip
 #: tags that say how a value differs between ranks
 BY_RANK: Final = REASONS | ANY_RANK | Tag.UNIQUE | Tag.BLOCK | Tag.LOCAL_CHOICE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ddpdoctor.lint.values.abstract_objects import Table
+from ddpdoctor.lint.values.abstract_objects import Listed, Table
 from ddpdoctor.lint.values.symbols import exclude, number
 from ddpdoctor.lint.values.tags import STICKY, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank, symbol
@@ -28,7 +28,7 @@ def truth(value: Value) -> tuple[Atom, ...]:
         return _TRUE
     if value.object is not None:
         if len(value.atoms) == 1:
-            return _of_filled(value) if value.tags & Tag.UNEVEN else value.atoms
+            return _of_filled(value) if value.tags & Tag.UNEVEN else _of_list(value)
         # the object on some ranks, a constant on the others
         is_truthy = is_true(value.object)
         return tuple((is_truthy or a) if isinstance(a, Symbol) else bool(a) for a in value.atoms)
@@ -46,6 +46,12 @@ def _of_filled(value: Value) -> tuple[Atom, ...]:
     all of them, unless this rank's data have chosen an empty one."""
     filled = isinstance(value.object, Table) and value.object.entries and not value.tags & Tag.LOCAL_CHOICE
     return (symbol("filled", value.atoms),) if filled else value.atoms
+
+
+def _of_list(value: Value) -> tuple[Atom, ...]:
+    """The truth of a list with an element for each of something: its contents differ between ranks, not how many."""
+    plain = isinstance(value.object, Listed) and not value.tags & (Tag.SHARD | Tag.LOCAL_CHOICE)
+    return (symbol("filled", value.atoms),) if plain and value.taint is Taint.RANK_LOCAL else value.atoms
 
 
 def negate(value: Value) -> Value:

@@ -241,8 +241,11 @@ def binary(name: str, left: Value, right: Value) -> Value:
     if fn is None:
         taint = _greatest((left, right))
         result = symbol(name, left.atoms, right.atoms, taint=taint)
-        return Value((result,), taint, None, join_tags((left, right)))
+        against = Tag.AGAINST_ALL if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED else NO_TAGS
+        return Value((result,), taint, None, join_tags((left, right)) | against)
     made = lift(name, fn, (left, right))
+    if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED:
+        return made.tagged(Tag.AGAINST_ALL)
     # a number of the node in a text is still one: `"cuda:" + str(index)`; in a sum it need not be
     spawned = (left.tags | right.tags) & Tag.SPAWNED
     return made.tagged(spawned) if spawned and all(isinstance(a, str) for a in made.atoms) else made

@@ -1,0 +1,127 @@
+"""Numbers that names get in the order of a set, which is another one in each process where the names are texts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ddpdoctor.lint.facts import blocks
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import Module
+from ddpdoctor.program.nodes import last_name, parents, walk
+
+#: functions that count along a list
+_COUNTING = ("builtins.enumerate", "builtins.zip")
+_SETTING = "PYTHONHASHSEED"
+
+
+def numbered(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """The calls by which a program numbers what a set has: `{name: number for number, name in enumerate(set(names))}`,
+    also by a list that an object keeps of it; not those of a process that starts the ranks afterwards, and not those of
+    one rank."""
+    for call in facts.named(*_COUNTING):
+        module = blocks.module_of(facts, call.site)
+        if module is None or _SETTING in module.text or call.context.some_ranks_only or _is_of_parent(facts, call):
+            continue
+        over = _counted(call.node)
+        if over is not None and _is_set(module, over) and _is_map(module, call.node):
+            yield call
+
+
+def _counted(call: ast.Call) -> ast.expr | None:
+    """What a call counts along: `enumerate(names)`, `zip(names, range(len(names)))`."""
+    if last_name(call.func) == "enumerate":
+        return call.args[0] if call.args else None
+    if len(call.args) != 2:
+        return None
+    counts = [isinstance(part, ast.Call) and last_name(part.func) in ("range", "count") for part in call.args]
+    return call.args[0] if counts == [False, True] else call.args[1] if counts == [True, False] else None
+
+
+def _is_of_parent(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it runs in the process that starts the ranks, which it hands its numbers."""
+    spawns = facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)
+    started = {a.object.info.qualname for c in spawns for a in c.args[:1] if isinstance(a.object, Function)}
+    return bool(started) and not started & set(call.context.calls)
+
+
+def _is_set(module: Module, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
+    """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
+    made of it."""
+    if isinstance(node, ast.Name):
+        return node.id not in inside and _holds_set(module, node, inside | {node.id})
+    if isinstance(node, ast.Attribute):
+        return _keeps_set(module, node, inside)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        inner = node.args[0] if len(node.args) == 1 else None
+        if node.func.id in ("set", "frozenset"):
+            return inner is not None and not _is_of_numbers(inner)
+        return node.func.id in ("list", "tuple") and inner is not None and _is_set(module, inner, inside)
+    return isinstance(node, ast.SetComp) and not _is_number(node.elt)
+
+
+def _is_of_numbers(node: ast.expr) -> bool:
+    """Whether a set is made of numbers as far as can be seen: their order is the same in all processes."""
+    if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        return _is_number(node.elt)
+    tensors = isinstance(node, ast.Call) and last_name(node.func) in ("range", "tolist", "randperm", "arange", "numpy")
+    return tensors or (isinstance(node, ast.Call) and last_name(node.func) == "map" and _is_number(node))
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether it is `int(...)`, `len(...)`, or `map(int, ...)`."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "map":
+        return bool(node.args) and last_name(node.args[0]) in _NUMBERS
+    return isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and last_name(node.func) in _NUMBERS)
+
+
+_NUMBERS = frozenset({"int", "len", "float", "round", "ord", "hash", "id", "item"})
+
+
+def _holds_set(module: Module, node: ast.Name, inside: frozenset[str]) -> bool:
+    """Whether a variable is assigned a set once, and not sorted."""
+    scope = innermost_function(module.tree, node.lineno) or module.tree
+    made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
+    assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
+    # `names = list(names)` of a parameter
+    return len(assigned) == 1 and not _sorts(scope, node) and _is_set(module, assigned[0], inside)
+
+
+def _keeps_set(module: Module, node: ast.Attribute, inside: frozenset[str]) -> bool:
+    """Whether an object keeps a set, or a list of one, under a name that it stores once and does not sort."""
+    owner = node.value.id if isinstance(node.value, ast.Name) else ""
+    stored = module.attribute_stores.get((owner, node.attr), [])
+    key = f"{owner}.{node.attr}"
+    if owner != "self" or len(stored) != 1 or key in inside:
+        return False
+    return not _sorts(module.tree, node) and _is_set(module, stored[0], inside | {key})
+
+
+def _sorts(scope: ast.AST, name: ast.expr) -> bool:
+    """Whether it is sorted in place."""
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
+        and last_name(n.func.value) == last_name(name) for n in walk(scope)
+    )  # fmt: skip
+
+
+def _is_map(module: Module, call: ast.Call) -> bool:
+    """Whether the numbers become keys or values: of a dict that is made of them, or filled in a loop over them."""
+    around = _parents(module).get(call)
+    if isinstance(around, ast.comprehension):
+        return isinstance(_parents(module).get(around), ast.DictComp)
+    if isinstance(around, ast.Call):
+        return last_name(around.func) == "dict"
+    return isinstance(around, ast.For) and any(
+        isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript) for n in around.body
+    )
+
+
+@lru_cache(maxsize=16)
+def _parents(module: Module) -> dict[ast.AST, ast.AST]:
+    return parents(module.nodes)

@@ -1,0 +1,87 @@
+"""Targets of a contrastive loss that begin at 0 on every rank
+
+## What it does
+Finds a cross entropy of products of a rank's own features with those gathered from all ranks, whose targets are
+`torch.arange(batch)`: the columns of this rank begin at `rank * batch`.
+
+## Why it harms
+Each rank but the first takes samples of the first rank for the partners of its own. Nothing fails: the loss falls
+slowly, or not at all.
+
+## Example
+```python
+every = torch.cat(dist.nn.all_gather(texts))
+logits = images @ every.t() / temperature
+loss = F.cross_entropy(logits, torch.arange(len(images), device=images.device))
+```
+
+## Use instead
+```python
+targets = torch.arange(len(images), device=images.device) + dist.get_rank() * len(images)
+loss = F.cross_entropy(logits, targets)
+```
+
+## Fix safety
+No automatic fix.
+
+## When it is wrong
+When the program puts this rank's features first in a way that the code does not show. Products in which both sides are
+gathered, targets with an offset, and features gathered in a group of their own are not reported.
+
+## References
+https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.abstract_objects import Made, Method
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.finding import Finding, Severity
+
+RULE = LintRule(
+    "DD155",
+    "contrastive-targets-without-offset",
+    Severity.WARNING,
+    words=frozenset({"arange"}),
+    advice="add rank * batch size to the targets",
+)
+
+_LOSS, _CRITERION = "torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss"
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Losses of products with what all ranks have, by targets that count from 0."""
+    for call in (*facts.named(_LOSS), *_criteria(facts)):
+        logits, target = call.argument(0, "input"), call.argument(1, "target")
+        if logits is None or target is None or not logits.tags & Tag.AGAINST_ALL or not _from_zero(target):
+            continue
+        message = (
+            "the logits have a column for each sample of all ranks, and these targets begin at the first rank's on "
+            "every rank: the partners of this rank's samples begin at rank * batch size"
+        )
+        yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _criteria(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """Calls of `nn.CrossEntropyLoss()`."""
+    for call in facts.methods("__call__"):
+        made = call.receiver.object if call.receiver is not None else None
+        if isinstance(made, Made) and made.path == _CRITERION:
+            yield call
+
+
+def _from_zero(target: Value) -> bool:
+    """Whether it is `torch.arange(count)`, and at most moved since."""
+    obj = target.object
+    while isinstance(obj, Method) and obj.name in _MOVING:
+        obj = obj.receiver.object
+    return isinstance(obj, Made) and obj.path == "torch.arange" and len(obj.args) == 1 and not obj.opaque
+
+
+_MOVING = frozenset({"to", "cuda", "cpu", "long", "contiguous", "detach"})
