@@ -67,6 +67,7 @@ KNOWN = {
         "DD128: counted micro-batches in each step, and counted steps in each epoch",
         "DD128: for each epoch, in a function that a launcher records",
         "DD124: every rank downloads what it does not find",
+        "DD129: Only a folder that may be there",
         "DD129: in an expression",
         "DD131: a seed from the configuration that a function is given",
         "DD133: a list of which each rank takes its share",
