@@ -27,7 +27,8 @@ No automatic fix.
 ## When it is wrong
 When the file that is loaded was made by something else than the `torch.save` that lint sees; a file that is loaded as
 a whole, without a key, is not reported. A program that puts the
-prefix in front of the keys, or that asks whether the model is wrapped, is not reported.
+prefix in front of the keys, or that asks whether the model is wrapped, is not reported. Where one method loads and
+another wraps, and nothing shows which is called first, it is a hint.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -62,17 +63,38 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     bare, wrapped = saved_states.by_key(facts)
     for call in loads:
         key = saved_states.key_of(call)
-        if not key or key in wrapped or key not in bare:
+        if not key or key in wrapped or key not in bare or _is_wrapped_later(facts, call):
             continue
+        later = _may_be_wrapped_later(facts, call)
         prepared = call.receiver is not None and not call.receiver.tags & Tag.WRAPPED
         message = Conditional(
-            "where the framework wraps this network in DistributedDataParallel, " if prepared else "",
+            _LATER if later else _BY_FRAMEWORK if prepared else "",
             "the wrapper wants keys that begin with `module.`, and those of the state that is saved do not: load it "
             "into the network inside",
         )
-        yield facts.finding(
-            RULE, call.site, message, related=((bare[key].site, "saved without the prefix"),), context=call.context
-        )
+        related = ((bare[key].site, "saved without the prefix"),)
+        severity = Severity.HINT if later else None
+        yield facts.finding(RULE, call.site, message, related=related, context=call.context, severity=severity)
+
+
+_BY_FRAMEWORK = "where the framework wraps this network in DistributedDataParallel, "
+_LATER = "if the network has been wrapped when this is called, "
+
+
+def _may_be_wrapped_later(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether another method wraps the network, and nothing shows which of both is called first."""
+    return call.receiver is not None and bool(call.receiver.tags & Tag.MAYBE) and not _beside(facts, call)
+
+
+def _beside(facts: ModuleFacts, call: CallEvent) -> list[CallEvent]:
+    """Where what comes to the call also wraps something."""
+    return [one for one in facts.named(*collectives.WRAPPERS) if one.context.calls[:1] == call.context.calls[:1]]
+
+
+def _is_wrapped_later(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether what comes to the call wraps networks, and only after it."""
+    beside = _beside(facts, call)
+    return bool(beside) and all(one.index > call.index for one in beside)
 
 
 def _is_whole(facts: ModuleFacts, call: CallEvent) -> bool:
