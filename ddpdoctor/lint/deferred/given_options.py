@@ -47,6 +47,18 @@ def given_in(module: Module) -> _Options:
     return {dest: declared for dest, declared in module.options.items() if dest not in module.given}
 
 
+def given_in_all(texts: Iterable[bytes]) -> _Options:
+    """The options that some files of one program declare, and that none of them sets."""
+    modules = [module for text in texts if (module := module_of(text)) is not None]
+    given = frozenset[str]().union(*(module.given for module in modules))
+    found: dict[str, list[Option]] = {}
+    for module in modules:
+        for dest, declared in module.options.items():
+            if dest not in given:
+                found.setdefault(dest, []).extend(declared)
+    return found
+
+
 def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
     """Of the options of a program, those without each of which a line does not run."""
     return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])

@@ -31,7 +31,7 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
     hands_on = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
     if launches.are_for_torch_1(path):
         return None if hands_on else ASKED_FOR_TORCH_1
-    if (told := _told_by_texts(repository, path)) is not None:
+    if (told := _told_by_texts(repository, path, finding.line)) is not None:
         return told
     by_deepspeed = place_of(launches.by_deepspeed, path)
     if by_deepspeed is not None and all(map(needs_no_local_rank, launches.shown_commands(path))):
@@ -43,12 +43,12 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
     return _BY_NO_LAUNCHER if starts_otherwise(repository, path) else None
 
 
-def _told_by_texts(repository: Repository, path: str) -> Confirmation | None:
+def _told_by_texts(repository: Repository, path: str, line: int) -> Confirmation | None:
     """Whether a text starts it, or a program that uses it, by the old launcher."""
     started = repository.launches.by_old_launcher_in_texts
     if (at := place_of(started, path)) is not None:
         return Confirmation("it is started here by torch.distributed.launch", at=at)
-    using = (at for program, at in started.items() if repository.uses(program, path))
+    using = (at for program, at in started.items() if repository.calls(program, path, line))
     if (at := next(using, None)) is not None:
         return Confirmation("a program that uses it is started here by torch.distributed.launch", at=at)
     return None

@@ -150,6 +150,14 @@ class Repository:
         """Whether a program imports a file, directly or not."""
         return path in (self._imports.of(program) or ())
 
+    def calls(self, program: str, path: str, line: int) -> bool:
+        """Whether a program imports a file, directly or not, and it or what it imports calls the function around a line
+        of that; one that calls the file's code outside of functions imports it."""
+        if not self.uses(program, path):
+            return False
+        name = self.callers.function_around(path, line)
+        return not name or any(_names(text, name.encode()) for text in self.used_by(program) or ())
+
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""
         files = itertools.islice(_files(self._root or self.top), MOST_CALLERS)
@@ -254,7 +262,7 @@ class Repository:
         folder = posixpath.dirname(path)
         while self._root and folder.startswith(f"{self._root}/"):
             texts = (read_file(f"{folder}/{name}") or b"" for name in _BUILT_BY)
-            named = (found[1].decode().replace("-", "_") for text in texts if (found := _NAME.search(text)) is not None)
+            named = (found.decode().replace("-", "_") for text in texts for found in _NAME.findall(text))
             library = next(filter(None, map(packages.LIBRARIES.get, named)), "")
             if library:
                 return "" if library in path[len(folder) + 1 :].split("/")[:2] else folder

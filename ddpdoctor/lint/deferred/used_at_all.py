@@ -105,11 +105,12 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
     and no command that starts the program gives it."""
     path = path_of(finding)
-    commands = repository.launches.commands(path) if finding.code in IF_SEVERAL_COME else []
+    commands = repository.launches.commands(path) if finding.code in IF_SEVERAL_COME | {"DD124"} else []
     module = given_options.module_of(read_file(path) or b"") if commands else None
     if module is None:
         return None
-    options = given_options.given_in(module)
+    # they may be declared in a file beside it
+    options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
     for dest in given_options.needed_at(module.tree, finding.line, options):
         names = frozenset({dest}).union(*(option.names for option in options[dest]))
         if not any(given_options.gives(c, names) or given_options.hands_on_a_file(c) for c in commands):

@@ -131,6 +131,10 @@ def in_folder_of_moment(call: CallEvent) -> bool:
 
 #: methods that draw, each with the name of what it draws as its first argument
 _DRAWING = ("add_scalar", "add_scalars", "add_histogram", "add_image")
+_DRAWN = frozenset({
+    *_DRAWING, "add_images", "add_figure", "add_text", "add_video", "add_audio", "add_graph", "add_hparams",
+    "add_embedding", "add_pr_curve", "add_mesh", "add_summary",
+})  # fmt: skip
 
 
 def draws_apart(facts: ModuleFacts) -> bool:
@@ -155,11 +159,13 @@ def is_handed_to_callback(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def draws_on_one_rank(facts: ModuleFacts) -> bool:
-    """Whether the curves are left to some ranks, or drawn where nothing shows who comes: the writers of the others make
-    files without any."""
+    """Whether the curves are left to some ranks, drawn where nothing shows who comes, or nowhere: the writers of the
+    others make files without any."""
     uses = facts.methods(*_DRAWING)
     if not uses:
-        return any(last_name(node.func) in _DRAWING for node in facts.module.of(ast.Call))
+        here = facts.module.words
+        others = any(not _DRAWN.isdisjoint(module.words) for module in facts.analysis.reached.values())
+        return not others or not _DRAWN.isdisjoint(here)
     chosen = [
         use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)
         for use in uses

@@ -94,7 +94,8 @@ Drawn = Callable[[ModuleFacts, frozenset[Generator]], Iterable[equal_draws.Equal
 
 def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | None]:
     """Global generators, seeded alike and never by rank."""
-    seedings = seeds.seedings(facts)
+    # what one rank seeds for its samples says nothing of the others
+    seedings = [call for call in seeds.seedings(facts) if not call.context.some_ranks_only]
     given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
     if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
         return
@@ -160,7 +161,8 @@ def _all_constant(facts: ModuleFacts, because: list[CallEvent]) -> bool:
 def _generators(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Generators of their own: for noise, or for a loader, whose workers are seeded from it."""
     uses: list[tuple[Made, SourceSite, str]] = []
-    uses += [(made, call.site, "the noise is drawn here") for call, made in equal_draws.noise(facts)]
+    noise = (drawn for drawn in equal_draws.noise(facts) if not drawn[0].context.some_ranks_only)
+    uses += [(made, call.site, "the noise is drawn here") for call, made in noise]
     draw = equal_draws.dataset_draw(facts)
     for call in facts.named(aliases.LOADER) if draw is not None else ():
         given, workers = call.keyword("generator"), call.argument(5, "num_workers")

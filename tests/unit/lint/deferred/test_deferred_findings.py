@@ -2450,3 +2450,69 @@ def test_a_proof_about_a_file_of_which_nothing_starts_several_ranks(
     repository({"train.py": program, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
+
+
+FETCHES = """\
+import os
+import urllib.request
+
+import torch
+
+
+def fetch(path):
+    if not os.path.exists(path):
+        urllib.request.urlretrieve("https://example.org/weights", path)
+    return torch.load(path)
+"""
+DOWNLOADS = """\
+import torch.distributed as dist
+
+from params import parse
+from weights import fetch
+
+
+def main():
+    args = parse()
+    dist.init_process_group("gloo")
+    if args.published:
+        fetch("weights.pt")
+
+
+if __name__ == "__main__":
+    main()
+"""
+PARAMS = """\
+import argparse
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--published", action="store_true")
+    return parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(("options", "severity"), [("", "hint"), ("--published", "warning")])
+def test_a_download_for_which_nothing_asks(options: str, severity: str, repository: Repository) -> None:
+    """The option is declared in a file beside the program."""
+    command = f"torchrun --nproc_per_node 2 train.py {options}"
+    repository({"train.py": DOWNLOADS, "params.py": PARAMS, "weights.py": FETCHES, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if --published is given, ") == (severity == "hint")
+
+
+def test_the_copy_of_a_library_that_names_its_extensions_first(repository: Repository) -> None:
+    setup = "ext_modules = [Extension(\n    name=ext_name,\n)]\nsetup(\n    name='mmcv' if LITE else 'mmcv-full',\n)\n"
+    texts = {"setup.py": "setup(name='own')", "lib/setup.py": setup, "lib/mmcv/__init__.py": "", "train.py": PASSES}
+    repository(
+        {
+            **texts,
+            "lib/examples/train.py": DOWNLOADS.replace("args.published", "args"),
+            "lib/examples/weights.py": FETCHES,
+            "run.sh": "torchrun train.py",
+        }
+    )
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.message.startswith("if this part of the copy in lib runs, ")
+    assert finding.severity.value == "hint"
