@@ -31,10 +31,10 @@ No automatic fix.
 
 ## When it is wrong
 When something that lint cannot see makes the ranks wait, or, for what all ranks do, when all callers leave it to one
-rank: where nothing in sight shows that all ranks come there, it is a hint, unless a module with data sets or networks,
-which every rank makes, downloads, a program that trains on several ranks fetches or builds its own data, or the callers
-are in the project and none of them leaves it to one rank. Creating a folder is always a hint, and so is removing what
-the program makes only with the rank added to its name, what only tests use, and what needs a name that nothing in the
+rank: where nothing in sight shows that all ranks come there, it is a hint, unless a program that trains on several ranks
+fetches or builds its own data, or the callers are in the project and none of them leaves it to one rank. Creating a
+folder is always a hint, and so is removing what the program makes only with the rank added to its name, what only tests
+use, and what needs a name that nothing in the
 repository mentions (`if data == "cifar10"`). So is what some ranks create and the others use if one of both happens in
 a function that is called: at first looks one in ten of these places was a fault, because mostly another file was meant
 or something in between made the others wait. And so is a folder of one rank in which the others write only after they
@@ -109,7 +109,11 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         seldom = _seldom(facts, call, contest)
         severity = attended.severity if seldom is None else Severity.HINT
         if seldom not in (launch.IF_ONE_DISK, _TOLD) and _of_its_own_job(facts, contest, call):
-            severity = severity if attended.unsure and contended_paths.chosen(call) else Severity.WARNING
+            # where callers decide, the other files have to show that they leave it to nobody: at first looks, data sets
+            # that build or download what they miss mostly found it, or were made by a tool of one process
+            by_callers = attended.how is Attendance.POSSIBLE and not call.context.from_script
+            by_callers = by_callers or (attended.unsure and contended_paths.chosen(call))
+            severity = severity if by_callers else Severity.WARNING
         message = (
             f"all ranks {contest.value} at the same time, and what one does changes what the others find: let one rank "
             "do it, and the others wait at a barrier"
