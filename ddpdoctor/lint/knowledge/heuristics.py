@@ -259,7 +259,7 @@ SPLITS_DATA = _words(
     "code that splits data between the ranks itself",
     "DD103: a pipeline that splits by node",
     "split_dataset_by_node", "split_by_node", "DistributedBatchSampler", "num_shards", "shard_id",
-    "prepare_data_loader", "setup_dataloaders",
+    "prepare_data_loader",
 )  # fmt: skip
 SPLITS_LOADERS = _words(
     "code that gives each rank a loader of its own share",

@@ -40,18 +40,20 @@ https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import averaged_gradients, loaders, loop_purpose, own_loaders, rollouts
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter.events import Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.interpreter.trace import Op
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
     "DD103",
@@ -66,7 +68,7 @@ _SPLITS = ANY_RANK | Tag.SHARD | Tag.BLOCK | Tag.IN_GROUP
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Shuffling loaders without a sampler whose loop has a DDP backward, if nothing splits by rank."""
-    if facts.suggests(heuristics.SPLITS_DATA, heuristics.SPLITS_LOADERS):
+    if facts.suggests(heuristics.SPLITS_DATA, heuristics.SPLITS_LOADERS) or _sets_up_unseen(facts):
         return
     yield from _given_to_trainers(facts)
     averaged = averaged_gradients.calls(facts)
@@ -88,6 +90,26 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             message = f"every rank iterates over all of this data: {_MENDED.get(ops[0].op, _SAMPLER)}"
             related = ((ops[0].site, "gradients are averaged over ranks here"),)
             yield facts.finding(RULE, loader.site, message, related=related, context=iteration.context)
+
+
+def _sets_up_unseen(facts: ModuleFacts) -> bool:
+    """Whether something gives each rank a share of loaders which lint does not see: of what is not known to be Fabric,
+    or of loaders in a list."""
+    seen = {call.site for call in facts.methods(_SETS_UP) if _of_fabric(call) and not call.opaque}
+    modules = (facts.module, *facts.analysis.reached.values())
+    written = (
+        site_of(module, node) for module in modules if _SETS_UP in module.words for node in module.of(ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == _SETS_UP
+    )  # fmt: skip
+    return not seen.issuperset(written)
+
+
+def _of_fabric(call: CallEvent) -> bool:
+    obj = call.receiver.object if call.receiver is not None else None
+    return isinstance(obj, Made) and obj.path == frameworks.FABRIC
+
+
+_SETS_UP = "setup_dataloaders"
 
 
 def _given_to_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
