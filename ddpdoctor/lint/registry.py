@@ -102,6 +102,7 @@ RULES = (
     "statistics_of_own_batch",
     "reduceop_avg_portability",
     "loss_summed_over_ranks",
+    "hook_on_some_ranks",
     "deprecated_distributed_api",
 )  # fmt: skip
 

@@ -209,14 +209,17 @@ _SIZED = frozenset(
 
 def _blank(classes: list[ClassInfo], prepared: set[FunctionInfo]) -> set[ast.AST]:
     """Where class bodies and `__init__` set attributes to None of which no other method asks whether they still are."""
-    found: dict[ast.AST, str] = {}
-    for cls in classes:
-        begins = [*cls.node.body, *(n for m in cls.methods.values() if m.name == "__init__" for n in walk(m.node))]
-        found |= {target: last_name(target) for statement in begins for target in _set_to_none(statement)}
+    found = {target: last_name(target) for cls in classes for s in _beginning(cls) for target in _set_to_none(s)}
     if not found:
         return set()
     tested = {name for cls in classes for m in cls.methods.values() if m not in prepared for name in _tested(m)}
     return {target for target, name in found.items() if name not in tested}
+
+
+def _beginning(cls: ClassInfo) -> list[ast.AST]:
+    """The class body, and the parts of `__init__`."""
+    init = cls.methods.get("__init__")
+    return [*cls.node.body, *(walk(init.node) if init is not None else ())]
 
 
 def _set_to_none(statement: ast.AST) -> list[ast.expr]:
