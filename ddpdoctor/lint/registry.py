@@ -103,6 +103,7 @@ RULES = (
     "reduceop_avg_portability",
     "loss_summed_over_ranks",
     "hook_on_some_ranks",
+    "sharded_part_skipped",
     "deprecated_distributed_api",
 )  # fmt: skip
 
