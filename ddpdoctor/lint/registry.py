@@ -102,6 +102,8 @@ RULES = (
     "statistics_of_own_batch",
     "reduceop_avg_portability",
     "loss_summed_over_ranks",
+    "hook_on_some_ranks",
+    "sharded_part_skipped",
     "deprecated_distributed_api",
 )  # fmt: skip
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.interpreter.events import Attached
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Node, Scope, Trace
-from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.lint.knowledge import hooks, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.lint.values.tags import NO_TAGS
 from ddpdoctor.lint.values.values import FIRST_RANK, RANK_ZERO, Atom, Taint, Value, of_object, symbol
@@ -59,6 +60,16 @@ def _may_be_local(info: FunctionInfo, decorator: ast.expr) -> bool:
     ):
         return False
     return target.id in info.module.bindings or target.id in info.module.imports or bool(info.module.stars)
+
+
+def attach(machine: Machine, frame: Frame, info: FunctionInfo, function: Value) -> None:
+    """What only some ranks hand over by a decorator: `@trainer.on(Events.COMPLETED)`."""
+    for decorator in info.decorators:
+        called = decorator.func if isinstance(decorator, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in hooks.DECORATING:
+            owner = machine.evaluate(frame, called.value)
+            made = Attached(function, owner, machine.site(frame, decorator), machine.context(frame))
+            machine.attached.append(made)
 
 
 def run(machine: Machine, info: FunctionInfo, env: dict[str, Value]) -> Trace | None:

@@ -58,6 +58,15 @@ class Switched:
     index: int
 
 
+class Attached(NamedTuple):
+    """A function that its decorator, a method of `owner`, hands over to be called later, by some ranks only."""
+
+    function: Value
+    owner: Value
+    site: SourceSite
+    context: Context
+
+
 @record(frozen=True, slots=True)
 class EnclosingLoop:
     """A loop that an event happens in; `node` is the statement (or comprehension) itself."""

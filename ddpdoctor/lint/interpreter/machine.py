@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 
 from ddpdoctor.lint.interpreter.events import (
     Access,
+    Attached,
     BranchEvent,
     CallEvent,
     Context,
@@ -87,6 +88,8 @@ class Machine(ABC):
     switched: list[Switched] = field(default_factory=list)
     #: wrappers that are told whether their next backward pass averages gradients
     sharing: list[Switched] = field(default_factory=list)
+    #: functions that decorators hand over on some ranks only
+    attached: list[Attached] = field(default_factory=list)
     #: conditions that the program asserts
     asserted: list[Atom] = field(default_factory=list)
     branches: list[BranchEvent] = field(default_factory=list)

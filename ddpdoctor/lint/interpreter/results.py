@@ -130,8 +130,9 @@ def _of_all(path: str, values: tuple[Value, ...]) -> Tags:
     """Whether a function gives what all ranks have, or the product of something of this rank with that."""
     if path in _KEEPING and values:
         return values[0].tags & (Tag.GATHERED | Tag.AGAINST_ALL)
-    if path in _PRODUCTS and len(values) == 2 and values[1].tags & ~values[0].tags & Tag.GATHERED:
-        return Tag.AGAINST_ALL
+    if path in _PRODUCTS and len(values) == 2:
+        rows, columns = (value.tags & Tag.GATHERED for value in values)
+        return rows or (Tag.AGAINST_ALL if columns else NO_TAGS)
     return NO_TAGS
 
 

@@ -9,14 +9,14 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ddpdoctor.lint.interpreter import assignments, branches, framework_objects, functions, loops
+from ddpdoctor.lint.interpreter import assignments, branches, decorators, framework_objects, functions, loops
 from ddpdoctor.lint.interpreter.contexts import enter
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, Op, leaving_through
 from ddpdoctor.lint.values.abstract_objects import Class, External, Function, Listed, Made
 from ddpdoctor.lint.values.tags import NO_TAGS
-from ddpdoctor.lint.values.values import Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.values import EVERY_RANK, Taint, Value, of_object, unknown
 from ddpdoctor.program import indexing
 
 
@@ -65,12 +65,14 @@ def _expr(machine: Machine, frame: Frame, node: Any) -> None:
     frame.dropped = before
 
 
-def _function(_machine: Machine, frame: Frame, node: Any) -> None:
+def _function(machine: Machine, frame: Frame, node: Any) -> None:
     if frame.function is None and len(frame.calls) == 1 and node in frame.module.tree.body:
         return  # found through the module's index
     info = indexing.function(frame.module, node)
     frame.nested.append(info)
     frame.env[node.name] = of_object(Function(info, None, frame), id(node))
+    if info.decorators and frame.mask != EVERY_RANK and not machine.silent:
+        decorators.attach(machine, frame, info, frame.env[node.name])
 
 
 def _class(_machine: Machine, frame: Frame, node: Any) -> None:

@@ -1,15 +1,17 @@
 """Collective under a condition on a rank's own data
 
 ## What it does
-Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock; and a
-collective in a function that `signal.signal` registers. It is a warning at most: nothing proves that the data of the
-ranks ever differs there.
+Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock; a collective
+in a function that `signal.signal` registers; and a collective for each key of a dict that is filled with the keys that
+a rank finds in its own batches, such as a meter for each domain. It is a warning at most: nothing proves that the data
+of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
 its rank is when the signal arrives: the ranks stand in different places of the program, and what the handler enters
 meets another collective of the others, or none. Set a flag in the handler, and let all ranks decide by it between two
-steps.
+steps. Ranks that have met different keys run a different number of collectives, or the same number in another order.
+Gather the keys first, or make the dict with all keys.
 
 ## Example
 ```python
@@ -45,9 +47,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import proofs
+from ddpdoctor.lint.facts import keys_of_own_data, proofs, skipped_parts
 from ddpdoctor.lint.facts.barrier_pairs import is_paired
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.rule import LintRule
@@ -65,11 +68,14 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences at a rank-local condition that are not early exits; and what signal handlers run."""
+    """Divergences at a rank-local condition that are not early exits; what signal handlers run, and loops over keys."""
     yield from _from_signals(facts)
+    yield from _per_key(facts)
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
+        if item.op.op == fsdp.FORWARD and any(one.call == item.op.site for one in skipped_parts.found(facts)):
+            continue  # DD187 tells it
         said = f"each rank decides on its own whether it runs {item.op.op}: {proof(item)}"
         message = proofs.worded(facts, item, said)
         severity = proofs.severity(facts, item)
@@ -100,6 +106,17 @@ def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:
             "which may stand in another collective"
         )
         yield facts.finding(RULE, entered.way[0], message, severity=Severity.WARNING)
+
+
+def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Collectives in the number and order of the keys that a rank has met."""
+    for loop in () if facts.alone else keys_of_own_data.found(facts):
+        condition = f"where ranks meet different keys `{shown(loop.key_text)}`, or in another order, "
+        message = f"each runs its own sequence of {loop.op} over `{shown(loop.text)}`: gather the keys first"
+        yield facts.finding(
+            RULE, loop.site, Conditional(condition, message), related=((loop.key, "the rank's data gives the key"),),
+            context=loop.context, severity=Severity.WARNING,
+        )  # fmt: skip
 
 
 def _begins(item: Reached, file: str, first: int, last: int) -> bool:

@@ -30,7 +30,8 @@ No automatic fix.
 
 ## When it is wrong
 When a package that cannot be read loads equal weights. DDP sends the weights of rank 0 to all ranks when it wraps a
-model, and is not reported; nor are broadcasts of parameters and `load_state_dict`. An average is a hint: what it began
+model, and is not reported; nor are broadcasts of parameters and `load_state_dict`, nor gradients that some of the ranks
+share, such as the stages of a pipeline that have one embedding. An average is a hint: what it began
 with decays, and what rank 0 saves is its own. One that takes nearly all of the weights in its first steps, or is given
 those of the wrapped model, is not reported.
 
@@ -44,6 +45,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import averaged_gradients, early_copies, seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.interpreter.collective_calls import group_members
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
@@ -51,6 +53,7 @@ from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import External
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import WORLD
 from ddpdoctor.model.finding import Finding, Severity
 
 RULE = LintRule(
@@ -93,7 +96,7 @@ def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Layers created from a generator seeded by rank, with nothing to make them equal."""
     if facts.named(*DDP_PATHS) or facts.suggests(heuristics.MAKES_EQUAL) or seeds.by_framework(facts):
         return
-    averaged = next(iter(averaged_gradients.calls(facts)), None)
+    averaged = next((c for c in averaged_gradients.calls(facts) if _among_all(c)), None)
     copied = next((c for c in facts.named(aliases.FSDP) if _copies(c)), None)
     reason = averaged or copied
     if reason is None or any(_of_parameter(c) for c in facts.named("torch.distributed.broadcast")):
@@ -112,6 +115,12 @@ def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((layer.site, "the first weights"), (reason.site, note))
             yield facts.finding(RULE, last.site, message, related=related)
             return
+
+
+def _among_all(call: CallEvent) -> bool:
+    """Whether all ranks may take part: what some stages of a pipeline share does not make their weights one model."""
+    members = group_members(call.argument(2, "group"))
+    return not call.context.some_ranks_only and (not isinstance(members, tuple) or len(members) == WORLD)
 
 
 def _of_parameter(call: CallEvent) -> bool:

@@ -2,7 +2,8 @@
 
 ## What it does
 Finds attributes that nothing but `prepare_data` of a `LightningDataModule` or `LightningModule` sets, and that `setup`
-or a function for a dataloader reads, itself or through methods and properties of the class.
+or a function for a dataloader reads, itself or through methods and properties of the class. An attribute that begins as
+None counts where it is used as what it is not yet: `self.table.get(...)`, `self.table[...]`, `for row in self.table`.
 
 ## Why it harms
 Lightning calls `prepare_data` on local rank 0 alone, and the other hooks on all ranks. The other ranks have no such
@@ -35,7 +36,7 @@ No automatic fix.
 ## When it is wrong
 Where the program calls `prepare_data` itself, on each rank: if a file of the project does so, it is a hint. What the
 class body, `__init__`, another method or code outside sets is not reported, nor is an attribute that the class asks for
-by its name in a text (`hasattr`), nor classes that inherit from others which cannot be read.
+by its name in a text (`hasattr`) or tests for None, nor classes that inherit from others which cannot be read.
 
 ## References
 https://lightning.ai/docs/pytorch/stable/data/datamodule.html#prepare-data
@@ -52,7 +53,7 @@ from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, parents, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule(
@@ -81,14 +82,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         lineage = mro(facts.analysis, info)
         if not any(_PREPARES in cls.methods for cls in lineage) or not _is_read(facts, info, lineage):
             continue
-        for name, store, read in _missing(facts, info, lineage):
+        for name, store, read, blank in _missing(facts, info, lineage):
             here = store if store.file == facts.module.path else read
             if here.file != facts.module.path or here in told:
                 continue
             told.add(here)
             other, what = (read, "read here, on all ranks") if here is store else (store, "set here, on local rank 0")
             asked = Unconfirmed(here, RelatedRole.UNSTARTED)
-            message = f"Lightning calls prepare_data on local rank 0 alone: the other ranks have no attribute `{name}`"
+            state = f"`{name}` is None on the other ranks" if blank else f"the other ranks have no attribute `{name}`"
+            message = f"Lightning calls prepare_data on local rank 0 alone: {state}"
             yield facts.finding(RULE, here, message, related=((other, what),), unconfirmed=asked)
 
 
@@ -108,18 +110,24 @@ def _is_read(facts: ModuleFacts, info: ClassInfo, lineage: list[ClassInfo]) -> b
 
 def _missing(
     facts: ModuleFacts, info: ClassInfo, lineage: list[ClassInfo]
-) -> Iterator[tuple[str, SourceSite, SourceSite]]:
-    """(attribute, where `prepare_data` sets it, where a hook reads it) of what nothing else sets."""
+) -> Iterator[tuple[str, SourceSite, SourceSite, bool]]:
+    """(attribute, where `prepare_data` sets it, where a hook reads it, whether it is None before) of what nothing else
+    sets."""
     methods = _methods(lineage)
     prepared = set(_ordered(methods, [methods[_PREPARES]]))
     prepared -= set(_ordered(methods, [method for method in methods.values() if method not in prepared]))
     heirs = [cls for cls in facts.module.classes if cls is not info and info in mro(facts.analysis, cls)]
-    known = _set(facts, [*lineage, *heirs], prepared) | methods.keys()
+    stores = _stores(prepared)
+    nones = _blank([*lineage, *heirs], prepared)
+    blank = {last_name(target) for target in nones}
+    known = _set(facts, [*lineage, *heirs], prepared, nones) | methods.keys()
     hooks = _ordered(methods, [methods[name] for name in _HOOKS if name in methods])
-    for name, store in sorted(_stores(prepared).items()):
-        read = next((site for method in hooks for site in _reads(method, name)), None) if name not in known else None
+    for name, store in sorted(stores.items()):
+        if name in known:
+            continue
+        read = next((site for method in hooks for site in _reads(method, name, used=name in blank)), None)
         if read is not None:
-            yield name, store, read
+            yield name, store, read, name in blank
 
 
 def _stores(methods: Iterable[FunctionInfo]) -> dict[str, SourceSite]:
@@ -164,30 +172,99 @@ def _own(method: FunctionInfo) -> list[ast.Attribute]:
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
-def _reads(method: FunctionInfo, name: str) -> Iterator[SourceSite]:
-    """Where a method reads the attribute, unless it asks for the rank, or is ready for its absence."""
+def _reads(method: FunctionInfo, name: str, *, used: bool) -> Iterator[SourceSite]:
+    """Where a method reads the attribute, unless it asks for the rank, or is ready for its absence; `used`: in a way
+    that None does not allow."""
     nodes = walk(method.node)
     named = {node.attr for node in nodes if isinstance(node, ast.Attribute)} | method.reads | method.marks
     if named & _OF_RANK or any(isinstance(node, ast.Try) for node in nodes):
         return
+    around = parents(nodes) if used else {}
     for node in _own(method):
-        if node.attr == name and isinstance(node.ctx, ast.Load):
+        if node.attr == name and isinstance(node.ctx, ast.Load) and not (used and _allows_none(around.get(node), node)):
             yield site_of(method.module, node)
 
 
-def _set(facts: ModuleFacts, classes: list[ClassInfo], prepared: set[FunctionInfo]) -> set[str]:
+def _allows_none(around: ast.AST | None, node: ast.expr) -> bool:
+    """Whether the use of a value does not fail at once where the value is None."""
+    match around:
+        case ast.Attribute():
+            return False
+        case ast.Subscript(value=value) | ast.Starred(value=value):
+            return value is not node
+        case ast.For(iter=over) | ast.comprehension(iter=over):
+            return over is not node
+        case ast.Call(func=func):
+            return func is not node and not (isinstance(func, ast.Name) and func.id in _SIZED)
+        case ast.Compare(ops=ops, comparators=[right]):
+            return right is not node or not isinstance(ops[0], (ast.In, ast.NotIn))
+    return True
+
+
+#: functions of the language that None is no argument of
+_SIZED = frozenset(
+    {"len", "sorted", "list", "tuple", "set", "dict", "enumerate", "iter", "sum", "max", "min", "reversed"}
+)
+
+
+def _blank(classes: list[ClassInfo], prepared: set[FunctionInfo]) -> set[ast.AST]:
+    """Where class bodies and `__init__` set attributes to None of which no other method asks whether they still are."""
+    found = {target: last_name(target) for cls in classes for s in _beginning(cls) for target in _set_to_none(s)}
+    if not found:
+        return set()
+    tested = {name for cls in classes for m in cls.methods.values() if m not in prepared for name in _tested(m)}
+    return {target for target, name in found.items() if name not in tested}
+
+
+def _beginning(cls: ClassInfo) -> list[ast.AST]:
+    """The class body, and the parts of `__init__`."""
+    init = cls.methods.get("__init__")
+    return [*cls.node.body, *(walk(init.node) if init is not None else ())]
+
+
+def _set_to_none(statement: ast.AST) -> list[ast.expr]:
+    match statement:
+        case ast.Assign(value=ast.Constant(value=None)):
+            return statement.targets
+        case ast.AnnAssign(value=ast.Constant(value=None)):
+            return [statement.target]
+    return []
+
+
+def _tested(method: FunctionInfo) -> Iterator[str]:
+    """The attributes of the object whose truth a method asks for, or whether they are None."""
+    around = parents(walk(method.node))
+    for node in _own(method):
+        match around.get(node):
+            case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+                continue
+            case ast.Compare() | ast.BoolOp() | ast.UnaryOp() | ast.NamedExpr():
+                yield node.attr
+            case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) | ast.Assert(test=test):
+                if test is node:
+                    yield node.attr
+            case ast.Call(func=ast.Name(id="bool" | "isinstance" | "callable")):
+                yield node.attr
+
+
+def _set(facts: ModuleFacts, classes: list[ClassInfo], prepared: set[FunctionInfo], blank: set[ast.AST]) -> set[str]:
     """Attributes that something else sets or may set: other methods, the class body, code outside; and those that the
-    class names in a text."""
+    class names in a text. `blank`: where they are only set to None to begin with."""
     names: set[str] = set()
     for module in (facts.module, *facts.analysis.reached.values()):
         names |= module.given
     for cls in classes:
         names |= {node.value for node in walk(cls.node) if isinstance(node, ast.Constant) and type(node.value) is str}
         names |= {
-            target.id for statement in cls.node.body for target in _targets(statement) if isinstance(target, ast.Name)
+            target.id
+            for statement in cls.node.body
+            for target in _targets(statement)
+            if isinstance(target, ast.Name) and target not in blank
         }
         others = (method for method in cls.methods.values() if method not in prepared)
-        names |= {node.attr for m in others for node in _own(m) if not isinstance(node.ctx, ast.Load)}
+        names |= {
+            node.attr for m in others for node in _own(m) if not isinstance(node.ctx, ast.Load) and node not in blank
+        }
     return names
 
 

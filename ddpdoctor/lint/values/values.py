@@ -238,17 +238,29 @@ def binary(name: str, left: Value, right: Value) -> Value:
     fn = OPERATORS.get(name)
     if name in ("Mult", "LShift", "Pow") and not _both_numbers(left, right):
         fn = None
+    of_all = _of_all(name, left, right)
     if fn is None:
         taint = _greatest((left, right))
         result = symbol(name, left.atoms, right.atoms, taint=taint)
-        against = Tag.AGAINST_ALL if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED else NO_TAGS
-        return Value((result,), taint, None, join_tags((left, right)) | against)
+        return Value((result,), taint, None, join_tags((left, right)) | of_all)
     made = lift(name, fn, (left, right))
-    if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED:
-        return made.tagged(Tag.AGAINST_ALL)
+    if of_all:
+        return made.tagged(of_all)
     # a number of the node in a text is still one: `"cuda:" + str(index)`; in a sum it need not be
     spawned = (left.tags | right.tags) & Tag.SPAWNED
     return made.tagged(spawned) if spawned and all(isinstance(a, str) for a in made.atoms) else made
+
+
+def _of_all(name: str, left: Value, right: Value) -> Tags:
+    """Whether the result has a row for each of what all ranks have, or a column: what is scaled, and a product by what
+    it is multiplied with."""
+    if name in ("Mult", "Div"):
+        return (left.tags | right.tags) & Tag.GATHERED
+    if name != "MatMult":
+        return NO_TAGS
+    if left.tags & Tag.GATHERED:
+        return Tag.GATHERED
+    return Tag.AGAINST_ALL if right.tags & Tag.GATHERED else NO_TAGS
 
 
 def _both_numbers(left: Value, right: Value) -> bool:
