@@ -10,6 +10,7 @@ from string import Formatter
 from ddpdoctor.lint.interpreter import (
     bases,
     batches,
+    environments,
     file_effects,
     framework_objects,
     fsdp,
@@ -102,7 +103,7 @@ def _files(call: MethodCall) -> Value | None:
 
 
 def _random(call: MethodCall) -> Value | None:
-    return random_state.method(call.receiver, call.name, call.args)
+    return random_state.method(call)
 
 
 def _collective(call: MethodCall) -> Value | None:
@@ -413,7 +414,8 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_of_base, ("__iter__",)),
     (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
-    (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
+    (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS, *randomness.SAMPLING}),
+    (environments.method, ("reset", "step")),
     (_collective, _any),
     (_first_rank, {"__call__", *frameworks.FIRST_RANK_METHODS}),
     (_rank, frameworks.RANK_METHODS),
