@@ -137,8 +137,12 @@ def _element(owner: Value, index: Value) -> Value | None:
     found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
-    plain = found is not None and found.object is None and found.taint is not Taint.RANK_LOCAL
-    return None if plain and _is_own_sample(index) else found
+    if found is None or found.taint is Taint.RANK_LOCAL or not _is_own_sample(index):
+        return found
+    if isinstance(found.object, Listed):
+        atom = symbol("own sample", found.atoms, index.atoms, taint=Taint.RANK_LOCAL)
+        return found._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=found.tags | index.tags & _OF_SAMPLE)
+    return None if found.object is None else found
 
 
 def _is_of_rank(index: Value) -> bool:
@@ -162,7 +166,7 @@ def _unknown_part(owner: Value, index: Value) -> Value:
         taint = Taint.GIVEN
     if taint is Taint.UNKNOWN and _is_own_sample(index):
         # what is known of this rank's sample
-        taint, tags = Taint.RANK_LOCAL, tags | index.tags & Tag.BATCH
+        taint, tags = Taint.RANK_LOCAL, tags | index.tags & _OF_SAMPLE
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
     if isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES:
         tags |= owner.tags & Tag.UNEVEN
@@ -177,6 +181,8 @@ def _is_own_sample(index: Value) -> bool:
     return bool(of_data) and not index.tags & (Tag.ELEMENT | Tag.LENGTH)
 
 
+#: what is known of the index of a sample is known of the sample
+_OF_SAMPLE = Tag.BATCH | Tag.SAMPLE
 #: what says how long a tensor is, dimension by dimension
 _SIZES = frozenset({"shape", "size"})
 #: methods that give places as they are, in another shape

@@ -241,14 +241,22 @@ def binary(name: str, left: Value, right: Value) -> Value:
     if fn is None:
         taint = _greatest((left, right))
         result = symbol(name, left.atoms, right.atoms, taint=taint)
-        against = Tag.AGAINST_ALL if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED else NO_TAGS
-        return Value((result,), taint, None, join_tags((left, right)) | against)
+        return Value((result,), taint, None, join_tags((left, right)) | _of_all(name, left, right))
     made = lift(name, fn, (left, right))
-    if name == "MatMult" and right.tags & ~left.tags & Tag.GATHERED:
-        return made.tagged(Tag.AGAINST_ALL)
+    of_all = _of_all(name, left, right)
+    if of_all:
+        return made.tagged(of_all)
     # a number of the node in a text is still one: `"cuda:" + str(index)`; in a sum it need not be
     spawned = (left.tags | right.tags) & Tag.SPAWNED
     return made.tagged(spawned) if spawned and all(isinstance(a, str) for a in made.atoms) else made
+
+
+def _of_all(name: str, left: Value, right: Value) -> Tags:
+    """Whether it is the product of something of this rank with what all ranks have, or what they have itself, scaled."""
+    gathered = (left.tags | right.tags) & Tag.GATHERED
+    if not gathered or name != "MatMult":
+        return gathered if name in ("Mult", "Div") else NO_TAGS
+    return Tag.AGAINST_ALL if right.tags & ~left.tags & Tag.GATHERED else NO_TAGS
 
 
 def _both_numbers(left: Value, right: Value) -> bool:
