@@ -38,6 +38,11 @@ def name_of_order(scope: ast.AST, call: ast.Call) -> str:
     return text_of(call.args[0]) if call.args and last_name(call.func) == "shuffle" else ""
 
 
+def is_by_rank(scope: ast.AST, node: ast.expr) -> bool:
+    """Whether an expression in a function has a rank in it, or a variable that is computed from one."""
+    return _is_by_rank(node, _of_rank(scope))
+
+
 def _of_rank(scope: ast.AST) -> set[str]:
     """The variables of a function that are computed from a rank: `slot = self.rank * workers + worker`."""
     assigned = [(n.targets[0], n.value) for n in walk(scope) if isinstance(n, ast.Assign) and len(n.targets) == 1]

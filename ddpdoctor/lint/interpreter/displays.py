@@ -137,8 +137,12 @@ def _element(owner: Value, index: Value) -> Value | None:
     found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
-    if found is None or found.taint is Taint.RANK_LOCAL or not _is_own_sample(index):
-        return found
+    alike = found is not None and found.taint is not Taint.RANK_LOCAL
+    return _of_own_sample(found, index) if found is not None and alike and _is_own_sample(index) else found
+
+
+def _of_own_sample(found: Value, index: Value) -> Value | None:
+    """The element of a list, as this rank's own where its sample says which; None if that is known from elsewhere."""
     if isinstance(found.object, Listed):
         atom = symbol("own sample", found.atoms, index.atoms, taint=Taint.RANK_LOCAL)
         return found._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=found.tags | index.tags & _OF_SAMPLE)

@@ -15,7 +15,7 @@ from ddpdoctor.program.nodes import last_name
 
 
 def method(call: MethodCall) -> Value | None:
-    """What `reset` and `step` of an environment give; None of any other object, or if all ranks may observe the same."""
+    """What `reset` and `step` of an environment give; None of anything else, or if all ranks may observe the same."""
     made = call.receiver.object
     if not isinstance(made, Made) or not made.path.startswith(environments.MAKERS):
         return None

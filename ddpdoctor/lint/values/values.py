@@ -252,7 +252,7 @@ def binary(name: str, left: Value, right: Value) -> Value:
 
 
 def _of_all(name: str, left: Value, right: Value) -> Tags:
-    """Whether it is the product of something of this rank with what all ranks have, or what they have itself, scaled."""
+    """Whether it is the product of something of this rank with what all ranks have, or that itself, scaled."""
     gathered = (left.tags | right.tags) & Tag.GATHERED
     if not gathered or name != "MatMult":
         return gathered if name in ("Mult", "Div") else NO_TAGS
