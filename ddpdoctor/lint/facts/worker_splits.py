@@ -44,13 +44,18 @@ class Stream:
         self._stored = {name for cls in self._classes for name in cls.stores}
         #: functions that its constructor is given, and objects that it keeps, by the attributes that it calls
         self.called = _called(machine, stream, obj, self._classes)
-        # also of a method that another one stands for, which may call it
-        every = [method for cls in self._classes for method in cls.methods.values()]
-        steps = [s for method in every for s in _steps(method.body) if not self._keeps_called(s)]
-        steps += [s for function in self.called.values() for s in _steps_of(function)]
         self._methods |= self.called
+        steps = list(self._all_steps())
         self._nodes = [node for step in _used(steps) for node in walk(step.value)]
         self._steps = steps
+
+    def _all_steps(self) -> Iterator[Step]:
+        """What the methods compute, also one that another one stands for, which may call it, and what is called."""
+        for cls in self._classes:
+            for method in cls.methods.values():
+                yield from (step for step in _steps(method.body) if not self._keeps_called(step))
+        for function in self.called.values():
+            yield from _steps_of(function)
 
     def _keeps_called(self, step: Step) -> bool:
         """Whether it only stores one of the functions that are called later."""
