@@ -13,7 +13,7 @@ from ddpdoctor.program.text import text_of
 _SENDING = ("broadcast", "scatter", "all_gather", "sync_")
 #: what gives every so many elements, with as many arguments
 _ISLICE, _WITH_STEP = "islice", 4
-_CUTTING = frozenset({"array_split", "tensor_split", "chunk"})
+_CUTTING = frozenset({"array_split", "tensor_split", "chunk", "view", "reshape"})
 
 
 def taken(scope: ast.AST, name: str, line: int) -> ast.expr | None:

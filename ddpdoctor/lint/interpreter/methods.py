@@ -317,13 +317,17 @@ def _conditional_forward(call: MethodCall) -> Value | None:
     return _forwarded(call) if receiver.object is None and receiver.tags & MODEL == Tag.WRAPPED else None
 
 
+#: words of a file in which networks meet those of other ranks, also by functions of other files
+_MEETING = frozenset({*collectives.NAMES, "get_rank", "get_world_size"})
+
+
 def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
     """The collectives in the forward of a wrapped network of the project."""
     network = wrapper.argument(0, "module")
     if network is None or not isinstance(network.object, Instance):
         return
     method = find_method(call.machine, network.object.info, "forward")
-    if method is not None and method.module.words & collectives.NAMES:
+    if method is not None and method.module.words & _MEETING:
         call.machine.follow(call.frame, Function(method, network), Given(call.args, call.keywords, call.site))
 
 
