@@ -79,7 +79,7 @@ def _copied(facts: ModuleFacts) -> Iterator[EarlyCopy]:
 
 
 #: how weights that are one for all ranks come in
-_LOADS = (".load_state_dict", ".from_pretrained", "torch.load", "torch.hub.load", ".load", ".load_pretrained")
+_LOADS = ("torch.load", "torch.hub.load", ".load_state_dict", ".from_pretrained", ".load_pretrained", ".load_file")
 
 
 def _may_be_loaded(facts: ModuleFacts, copy: CallEvent) -> bool:
