@@ -78,6 +78,7 @@ RULES = (
     "rank0_long_work_vs_timeout",
     "data_split_within_model",
     "contrastive_targets_without_offset",
+    "salted_hash",
     "second_backward_not_averaged",
     "ddp_before_device_move",
     "late_conversion",

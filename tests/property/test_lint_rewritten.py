@@ -76,6 +76,7 @@ KNOWN = {
         "DD143: no more ranks than this machine has devices",
         "DD144: one node by condition",
         "DD145: chosen by version",
+        "DD156: by a function, a variable, a list of parts, a comprehension",
         "DD161: a dtype, a memory format, or wrapped only sometimes",
         "DD171: what the parent writes before it spawns the ranks, and what a loader's cache is",
         "DD171: settings that write themselves",

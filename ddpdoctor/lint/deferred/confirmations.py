@@ -191,6 +191,7 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD143": on_several_nodes,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,
+    "DD156": _hashed_alike,
     "DD164": sharded,
     "DD165": switched_off,
     "DD171": attended,

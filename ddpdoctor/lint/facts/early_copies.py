@@ -14,6 +14,7 @@ from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -29,10 +30,39 @@ class EarlyCopy(NamedTuple):
     #: the seed by rank, and where the network is wrapped
     seed: CallEvent
     wrapped: CallEvent
+    #: whether training itself asks it: a teacher, and no average that is only evaluated
+    teaches: bool = False
 
 
 def found(facts: ModuleFacts) -> Iterator[EarlyCopy]:
     """The copies that begin with other weights on each rank."""
+    yield from _copied(facts)
+    yield from _loaded(facts)
+
+
+def _loaded(facts: ModuleFacts) -> Iterator[EarlyCopy]:
+    """`teacher.load_state_dict(student.state_dict())`, before the student is wrapped."""
+    wraps = facts.named(*DDP_PATHS)
+    for copy in facts.methods("load_state_dict") if wraps else ():
+        network, name = _state_of(copy), _root(copy.node.func)
+        wrapped = next((w for w in wraps if w.index > copy.index and _is_of(w, network)), None)
+        if network is None or wrapped is None or any(_is_of(w, copy.receiver) for w in wraps):
+            continue
+        seed = None if _is_loaded(facts, network, copy) else _seed(facts, network, copy)
+        teaches = _teaches(facts, copy, name)
+        used = teaches or heuristics.AVERAGES.found_in(name)
+        if seed is not None and used and not _begins_again(facts, copy, name):
+            yield EarlyCopy(facts.place(copy), seed, wrapped, teaches)
+
+
+def _state_of(call: CallEvent) -> Value | None:
+    """The network whose whole state is loaded."""
+    made = call.args[0].object if call.args else None
+    return made.args[0] if isinstance(made, Made) and made.path == "?.state_dict" and made.args else None
+
+
+def _copied(facts: ModuleFacts) -> Iterator[EarlyCopy]:
+    """`copy.deepcopy(network)`, and classes of averages that take a copy."""
     wraps = facts.named(*DDP_PATHS)
     for copy in [*facts.named("copy.deepcopy"), *facts.named(*frameworks.AVERAGING)] if wraps else ():
         network = copy.args[0] if copy.args else None
@@ -42,8 +72,38 @@ def found(facts: ModuleFacts) -> Iterator[EarlyCopy]:
         seed = _seed(facts, network, copy)
         place = _place(facts, copy)
         name = _kept_as(facts, place)
-        if seed is not None and _is_average(copy, name) and not _begins_again(facts, copy, name):
-            yield EarlyCopy(place, seed, wrapped)
+        teaches = _teaches(facts, copy, name)
+        used = teaches or _is_average(copy, name)
+        if seed is not None and used and not _begins_again(facts, copy, name):
+            yield EarlyCopy(place, seed, wrapped, teaches)
+
+
+#: how weights that are one for all ranks come in
+_LOADS = ("torch.load", "torch.hub.load", ".load_state_dict", ".from_pretrained", ".load_pretrained", ".load_file")
+
+
+def _may_be_loaded(facts: ModuleFacts, copy: CallEvent) -> bool:
+    """Whether weights of any network may come from a file before the copy."""
+    start = copy.context.calls[:1]
+    before = (c for c in facts.calls if c.index < copy.index and c.context.calls[:1] == start)
+    return any(
+        (c.path or f".{c.method}").endswith(_LOADS)
+        or any("pretrained" in k and not (v.known and v.constant in (None, False)) for k, v in c.keywords)
+        for c in before
+    )
+
+
+def _teaches(facts: ModuleFacts, copy: CallEvent, name: str) -> bool:
+    """Whether the copy is asked in a loop of its function that goes backward: `targets = teacher(images)`."""
+    if copy.site.file != facts.module.path or not name or _may_be_loaded(facts, copy):
+        return False
+    scope = innermost_function(facts.module.tree, copy.site.line) or facts.module.tree
+    loops = (node for node in walk(scope) if isinstance(node, ast.For) and node.lineno > copy.site.line)
+    for loop in loops:
+        called = [node.func for node in walk(loop) if isinstance(node, ast.Call)]
+        if any(isinstance(func, ast.Attribute) and func.attr == "backward" for func in called):
+            return any(isinstance(func, ast.Name) and func.id == name for func in called)
+    return False
 
 
 def _place(facts: ModuleFacts, copy: CallEvent) -> SourceSite:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import draws_by_sample, loaders, random_draws, seeds
+from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.random_draws import Draw
 from ddpdoctor.lint.interpreter.classes import external_bases
@@ -44,6 +45,8 @@ class EqualDraw(NamedTuple):
     by_worker: bool = True
     #: whether the sample decides how many are drawn
     by_sample: bool = False
+    #: the conditions under which they are drawn, as far as they are known
+    guards: tuple[Guard, ...] = ()
 
 
 def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterator[EqualDraw]:
@@ -51,7 +54,11 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
     of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in global_draws(facts):
         drawn = EqualDraw(
-            call.site, randomness.FUNCTIONS[call.path].generators, in_dataset(facts, call), _is_by_sample(call)
+            call.site,
+            randomness.FUNCTIONS[call.path].generators,
+            in_dataset(facts, call),
+            _is_by_sample(call),
+            call.context.guards,
         )
         ours = not generators.isdisjoint(drawn.generators)
         if ours and (drawn.by_worker or (is_of_many(call) and _in_training(facts, call))):
@@ -102,6 +109,11 @@ def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
     sources = [{*draw.generators}] if not draw.by_worker else [{Generator.TORCH}, {*draw.generators}]
     found = ([call for call in given if not source.isdisjoint(seeds.row(call).generators)] for source in sources)
     return next(filter(None, found), [])
+
+
+def together(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
+    """Those of the calls that run where something is drawn, too: not in an evaluation that is asked for instead."""
+    return [call for call in given if not contradict((*call.context.guards, *draw.guards))]
 
 
 def _parted_by_crops(facts: ModuleFacts) -> bool:
@@ -173,6 +185,8 @@ def _in_its_place(guard: Guard) -> bool:
 
 def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     """In the forward of a wrapped model, if that is in another file."""
+    if _only_evaluates(facts):
+        return []
     given = [call.argument(0, "module") for call in facts.named(*DDP_PATHS)]
     given += [value for call in seeds.wrapping_by_framework(facts) for value in call.args]
     given += [
@@ -180,6 +194,12 @@ def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
     ]
     draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
     return [_of(draw, by_worker=False) for draw in draws if draw is not None]
+
+
+def _only_evaluates(facts: ModuleFacts) -> bool:
+    """Whether networks are set to evaluate, and nothing shows that any is trained."""
+    trained = facts.methods("backward", "train", "zero_grad", "fit", "prepare", "setup")
+    return bool(facts.methods("eval")) and not trained
 
 
 def _of(draw: Draw, *, by_worker: bool) -> EqualDraw:

@@ -252,7 +252,9 @@ def trains_on_several(facts: ModuleFacts) -> bool:
     or has a file of the project train that uses one; and it does not start the processes itself."""
     if facts.suggests(heuristics.STARTS_PROCESSES) or packages.imported(facts.module.imports.values(), Does.STARTS):
         return False
-    return knows_ranks(facts) or _uses_trainer(facts) or _has_trained(facts)
+    if knows_ranks(facts):
+        return True
+    return not facts.named(*frameworks.IN_ONE_PROCESS) and (_uses_trainer(facts) or _has_trained(facts))
 
 
 def _uses_trainer(facts: ModuleFacts) -> bool:

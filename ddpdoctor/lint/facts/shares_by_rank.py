@@ -13,7 +13,7 @@ from ddpdoctor.program.text import text_of
 _SENDING = ("broadcast", "scatter", "all_gather", "sync_")
 #: what gives every so many elements, with as many arguments
 _ISLICE, _WITH_STEP = "islice", 4
-_CUTTING = frozenset({"array_split", "tensor_split", "chunk"})
+_CUTTING = frozenset({"array_split", "tensor_split", "chunk", "view", "reshape"})
 
 
 def taken(scope: ast.AST, name: str, line: int) -> ast.expr | None:
@@ -36,6 +36,11 @@ def name_of_order(scope: ast.AST, call: ast.Call) -> str:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and call in walk(node.value):
             return text_of(node.targets[0])
     return text_of(call.args[0]) if call.args and last_name(call.func) == "shuffle" else ""
+
+
+def is_by_rank(scope: ast.AST, node: ast.expr) -> bool:
+    """Whether an expression in a function has a rank in it, or a variable that is computed from one."""
+    return _is_by_rank(node, _of_rank(scope))
 
 
 def _of_rank(scope: ast.AST) -> set[str]:

@@ -6,11 +6,15 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.interpreter.classes import mro
+from ddpdoctor.lint.interpreter.classes import find_method, mro
+from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.lint.values.abstract_objects import Function, Instance
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 
 #: what torch says of the worker that runs the code
@@ -34,14 +38,28 @@ class Stream:
     """What the methods of a class, with its bases in the project, do with names: messages and checks do not count, nor
     what is computed and never used."""
 
-    def __init__(self, machine: Machine, info: ClassInfo) -> None:
-        self._classes = mro(machine, info)
+    def __init__(self, machine: Machine, stream: Value, obj: Instance) -> None:
+        self._classes = mro(machine, obj.info)
         self._methods = {name: method for cls in reversed(self._classes) for name, method in cls.methods.items()}
         self._stored = {name for cls in self._classes for name in cls.stores}
-        # also of a method that another one stands for, which may call it
-        steps = [s for cls in self._classes for method in cls.methods.values() for s in _steps(method.body)]
+        #: functions that its constructor is given, and objects that it keeps, by the attributes that it calls
+        self.called = _called(machine, stream, obj, self._classes)
+        self._methods |= self.called
+        steps = list(self._all_steps())
         self._nodes = [node for step in _used(steps) for node in walk(step.value)]
         self._steps = steps
+
+    def _all_steps(self) -> Iterator[Step]:
+        """What the methods compute, also one that another one stands for, which may call it, and what is called."""
+        for cls in self._classes:
+            for method in cls.methods.values():
+                yield from (step for step in _steps(method.body) if not self._keeps_called(step))
+        for function in self.called.values():
+            yield from _steps_of(function)
+
+    def _keeps_called(self, step: Step) -> bool:
+        """Whether it only stores one of the functions that are called later."""
+        return bool(step.targets) and step.targets <= {f"self.{name}" for name in self.called}
 
     @property
     def by_worker_alone(self) -> bool:
@@ -98,7 +116,10 @@ class Stream:
         return any(
             isinstance(node, ast.Call)
             and last_name(node.func) in _DRAWING
-            and not (isinstance(node.func, ast.Attribute) and self._is_own(node.func, seeded))
+            and not (
+                isinstance(node.func, ast.Attribute)
+                and (self._is_own(node.func, seeded) or _makes_seeded(node.func.value))
+            )
             for node in self._nodes
         )
 
@@ -132,6 +153,29 @@ class Stream:
         return bool(whole) and all(
             key in names or key.rpartition(".")[0] in names or key.endswith(f".{_ASKS}") for key in whole
         )
+
+
+def _called(machine: Machine, stream: Value, obj: Instance, classes: list[ClassInfo]) -> dict[str, FunctionInfo]:
+    """The functions behind attributes that the methods call: what the constructor is given, or has as its default, and
+    objects of the project that can be called."""
+    calls = (node.func for cls in classes for node in walk(cls.node) if isinstance(node, ast.Call))
+    names = {func.attr for func in calls if isinstance(func, ast.Attribute) and _is_self(func)}
+    found: dict[str, FunctionInfo] = {}
+    for name in sorted(names & {name for cls in classes for name in cls.stores}):
+        value = instance_value(machine, Frame(obj.info.module), stream, obj, name)
+        kept = value.object if value is not None else None
+        call = find_method(machine, kept.info, "__call__") if isinstance(kept, Instance) else None
+        if isinstance(kept, Function) and kept.receiver is None:
+            found[name] = kept.info
+        elif call is not None:
+            found[name] = call
+    return found
+
+
+def _steps_of(function: FunctionInfo) -> list[Step]:
+    if isinstance(function.node, ast.Lambda):
+        return [Step(frozenset(), function.node.body)]
+    return list(_steps(function.body))
 
 
 def _asks_for_worker(node: ast.AST) -> bool:

@@ -137,8 +137,16 @@ def _element(owner: Value, index: Value) -> Value | None:
     found = containers.entry_of(owner, index) or containers.element_of(owner, index.atoms)
     if found is not None and _is_of_rank(index) and found.taint is not Taint.RANK_LOCAL:
         return found.tagged(Tag.IN_GROUP)
-    plain = found is not None and found.object is None and found.taint is not Taint.RANK_LOCAL
-    return None if plain and _is_own_sample(index) else found
+    alike = found is not None and found.taint is not Taint.RANK_LOCAL
+    return _of_own_sample(found, index) if found is not None and alike and _is_own_sample(index) else found
+
+
+def _of_own_sample(found: Value, index: Value) -> Value | None:
+    """The element of a list, as this rank's own where its sample says which; None if that is known from elsewhere."""
+    if isinstance(found.object, Listed):
+        atom = symbol("own sample", found.atoms, index.atoms, taint=Taint.RANK_LOCAL)
+        return found._replace(atoms=(atom,), taint=Taint.RANK_LOCAL, tags=found.tags | index.tags & _OF_SAMPLE)
+    return None if found.object is None else found
 
 
 def _is_of_rank(index: Value) -> bool:
@@ -162,7 +170,7 @@ def _unknown_part(owner: Value, index: Value) -> Value:
         taint = Taint.GIVEN
     if taint is Taint.UNKNOWN and _is_own_sample(index):
         # what is known of this rank's sample
-        taint, tags = Taint.RANK_LOCAL, tags | index.tags & Tag.BATCH
+        taint, tags = Taint.RANK_LOCAL, tags | index.tags & _OF_SAMPLE
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
     if isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES:
         tags |= owner.tags & Tag.UNEVEN
@@ -177,6 +185,8 @@ def _is_own_sample(index: Value) -> bool:
     return bool(of_data) and not index.tags & (Tag.ELEMENT | Tag.LENGTH)
 
 
+#: what is known of the index of a sample is known of the sample
+_OF_SAMPLE = Tag.BATCH | Tag.SAMPLE
 #: what says how long a tensor is, dimension by dimension
 _SIZES = frozenset({"shape", "size"})
 #: methods that give places as they are, in another shape

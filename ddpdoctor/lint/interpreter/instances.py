@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.interpreter import bases, container_mutation, signals, wrapping
+from ddpdoctor.lint.interpreter import bases, container_mutation, signals, tensor_mutation, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -46,7 +46,9 @@ def _differs(value: Value) -> bool:
     obj = value.object
     if isinstance(obj, Listed):
         return obj.element is not None and obj.element.taint is Taint.RANK_LOCAL
-    return (isinstance(obj, Items) and not obj.items) or (obj is None and value.taint is Taint.RANK_LOCAL)
+    if isinstance(obj, Items):
+        return not obj.items
+    return value.taint is Taint.RANK_LOCAL and (obj is None or tensor_mutation.is_tensor(value))
 
 
 def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple[int, str], Value]:

@@ -10,6 +10,7 @@ from string import Formatter
 from ddpdoctor.lint.interpreter import (
     bases,
     batches,
+    environments,
     file_effects,
     framework_objects,
     fsdp,
@@ -102,7 +103,7 @@ def _files(call: MethodCall) -> Value | None:
 
 
 def _random(call: MethodCall) -> Value | None:
-    return random_state.method(call.receiver, call.name, call.args)
+    return random_state.method(call)
 
 
 def _collective(call: MethodCall) -> Value | None:
@@ -316,13 +317,17 @@ def _conditional_forward(call: MethodCall) -> Value | None:
     return _forwarded(call) if receiver.object is None and receiver.tags & MODEL == Tag.WRAPPED else None
 
 
+#: words of a file in which networks meet those of other ranks, also by functions of other files
+_MEETING = frozenset({*collectives.NAMES, "get_rank", "get_world_size"})
+
+
 def _forward_of_network(call: MethodCall, wrapper: Made) -> None:
     """The collectives in the forward of a wrapped network of the project."""
     network = wrapper.argument(0, "module")
     if network is None or not isinstance(network.object, Instance):
         return
     method = find_method(call.machine, network.object.info, "forward")
-    if method is not None and method.module.words & collectives.NAMES:
+    if method is not None and method.module.words & _MEETING:
         call.machine.follow(call.frame, Function(method, network), Given(call.args, call.keywords, call.site))
 
 
@@ -413,7 +418,8 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_of_base, ("__iter__",)),
     (_port, ("getsockname",)),
     (_files, file_effects.concerns_method),
-    (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS}),
+    (_random, {"manual_seed", "seed", *randomness.DRAW_METHODS, *randomness.SAMPLING}),
+    (environments.method, ("reset", "step")),
     (_collective, _any),
     (_first_rank, {"__call__", *frameworks.FIRST_RANK_METHODS}),
     (_rank, frameworks.RANK_METHODS),

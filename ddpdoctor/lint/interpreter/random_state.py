@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.interpreter.invocations import FunctionCall
+from ddpdoctor.lint.interpreter.invocations import FunctionCall, MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import heuristics, packages, randomness
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.symbols import number
-from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, ORIGIN, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 
 _RESTORING = randomness.last_names(Use.RESTORES, of=Generator.TORCH)
@@ -48,16 +48,31 @@ def called(call: FunctionCall, value: Value) -> Value:
     return value
 
 
-def method(receiver: Value, name: str, args: tuple[Value, ...]) -> Value | None:
-    """The result of a generator's own method; None for any other object."""
+def method(call: MethodCall) -> Value | None:
+    """The result of a generator's own method, or a sample of a distribution; None for any other object."""
+    receiver, name, args = call.receiver, call.name, call.args
     obj = receiver.object
     path = obj.path if isinstance(obj, Made) else ""
+    if name in randomness.SAMPLING:
+        return _sampled(call) if path.startswith(randomness.DISTRIBUTIONS) else None
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(Tag.OWN_GENERATOR) if differs else receiver.with_tags(receiver.tags & ~Tag.OWN_GENERATOR)
     if path in _MAKERS and name in randomness.DRAW_METHODS and receiver.tags & Tag.OWN_GENERATOR:
         return _drawn(unknown(path, name, receiver.atoms, taint=Taint.RANK_LOCAL))
     return None
+
+
+def _sampled(call: MethodCall) -> Value | None:
+    """A sample of a distribution of torch's: this rank's own if the distribution is, or if the generator was seeded
+    by rank; None if neither is known."""
+    receiver = call.receiver
+    of_own = receiver.taint is Taint.RANK_LOCAL
+    tags = receiver.tags & (DATA if call.name in randomness.DIFFERENTIABLE else DATA & ~ORIGIN)
+    sample = unknown("sample", call.site, taint=Taint.RANK_LOCAL if of_own else Taint.UNKNOWN, tags=tags)
+    if _global_differs(call.machine, call.frame, Generator.TORCH):
+        return _drawn(sample)
+    return sample if of_own else None
 
 
 def _drawn(value: Value) -> Value:

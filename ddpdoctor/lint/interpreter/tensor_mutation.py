@@ -18,6 +18,7 @@ _ALIKE = frozenset({
     "cuda", "cpu", "to", "float", "double", "half", "long", "int", "bool", "clone", "detach", "contiguous", "type",
     "view", "reshape", "squeeze", "unsqueeze",
 })  # fmt: skip
+_FILLED = vocabulary.TENSORS | vocabulary.ARRAYS
 #: external functions that look at a tensor, and change nothing
 _LOOKING = ("torch.", "builtins.", "logging.", "numpy.", "wandb.", "warnings.")
 
@@ -27,7 +28,7 @@ def is_tensor(value: Value) -> bool:
     obj = value.object
     while isinstance(obj, Method) and obj.name in _ALIKE:
         obj = obj.receiver.object
-    return isinstance(obj, Made) and obj.path in vocabulary.TENSORS
+    return isinstance(obj, Made) and obj.path in _FILLED
 
 
 def changed(frame: Frame, node: ast.AST, owner: Value, *given: Value) -> Value | None:

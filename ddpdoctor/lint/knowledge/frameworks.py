@@ -38,6 +38,13 @@ DRAW_ON_FIRST_RANK = (
     "transformers.integrations.TensorBoardCallback",
     "transformers.integrations.integration_utils.TensorBoardCallback",
 )
+#: functions that begin a log of each rank in a folder (detectron2 0.6, `setup_logger`), and the setting that names it
+SET_UP_FOLDERS = {
+    "detectron2.engine.default_setup": "OUTPUT_DIR",
+    "detectron2.engine.defaults.default_setup": "OUTPUT_DIR",
+}
+#: wrappers in which one process has several GPUs
+IN_ONE_PROCESS = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "mmcv.parallel.MMDataParallel")
 
 
 def _plain(where: str, *names: str) -> dict[str, Collective]:

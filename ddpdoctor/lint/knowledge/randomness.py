@@ -134,6 +134,11 @@ DRAWN_UNTIL_IN_RANGE = frozenset({
 })  # fmt: skip
 #: methods by which a generator object of numpy or Python draws
 DRAW_METHODS = frozenset({*_PYTHON_DRAWS.split(), *_NUMPY_DRAWS.split(), "permutation"})
+#: how the classes begin whose samples are drawn from torch's global generator, and the methods that draw them
+DISTRIBUTIONS = "torch.distributions."
+SAMPLING = frozenset({"sample", "rsample"})
+#: those through which gradients flow
+DIFFERENTIABLE = frozenset({"rsample"})
 
 
 def paths(*uses: Use, of: Generator | None = None) -> tuple[str, ...]:

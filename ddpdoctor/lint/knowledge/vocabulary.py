@@ -148,6 +148,7 @@ PURE_METHODS = frozenset({
     "log_softmax", "sigmoid", "relu", "tanh", "clamp", "clip", "square", "round", "floor", "ceil", "cumsum",
     "count_nonzero", "nan_to_num", "permute", "transpose", "masked_fill", "matmul", "dot", "unique", "nonzero",
     "masked_select", "repeat", "repeat_interleave", "expand", "expand_as", "view_as", "t", "mm", "bmm", "neg", "sign",
+    "cos", "sin", "clamp_min", "clamp_max", "log_prob", "entropy",
 })  # fmt: skip
 
 #: functions that fill a tensor with numbers that the program names
@@ -160,6 +161,12 @@ TENSORS = frozenset({
         for device in ("", "cuda.")
         for name in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool")
     ),
+})  # fmt: skip
+
+#: those of numpy
+ARRAYS = frozenset({
+    *(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")),
+    *(f"numpy.{name}_like" for name in ("zeros", "ones", "empty", "full")),
 })  # fmt: skip
 
 #: those of them whose result has as many elements as the data decides

@@ -143,6 +143,7 @@ def _equal_draws(facts: ModuleFacts, given: list[CallEvent], drawn: Drawn) -> li
         draw
         for draw in drawn(facts, seeds.seeded(given))
         if not (apart and draw.by_worker)
+        and equal_draws.together(given, draw)
         and all(id(call) in alike for call in equal_draws.seeding(given, draw) or given)
     ]
 

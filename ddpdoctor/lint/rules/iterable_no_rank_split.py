@@ -2,7 +2,8 @@
 
 ## What it does
 Finds an `IterableDataset` whose `__iter__` splits its data between the workers of a loader (`get_worker_info`) and not
-by rank, in a loader for data-parallel training. A rank that only messages and checks mention splits nothing.
+by rank, in a loader for data-parallel training. A rank that only messages and checks mention splits nothing. Functions
+that the class is given, or has by default (`nodesplitter=keep_all`), count as its own.
 
 ## Why it harms
 `get_worker_info` counts the workers of one process. Every rank has a worker 0, and all of them read the same part: the
@@ -48,7 +49,7 @@ from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.lint.values.abstract_objects import Function, Instance
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
@@ -63,11 +64,14 @@ RULE = LintRule(
     advice="divide the data by rank * num_workers + worker in __iter__",
 )
 
+_ASKS = "get_worker_info"
 _BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.IterableDataset")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders of such data sets in loops with a DDP backward."""
+    if not facts.mentions(_ASKS):
+        return
     for iteration in (*facts.iterations, *_taken_one_by_one(facts)):
         loader = loaders.loader_of(iteration.loop.over)
         over = iteration.loop.over
@@ -78,7 +82,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if not isinstance(obj, Instance) or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
         method = find_method(facts.analysis, obj.info, "__iter__")
-        if method is None or not _by_worker_only(facts, obj, method) or _is_shared_out(facts):
+        if dataset is None or method is None or not _by_worker_only(facts, dataset, method) or _is_shared_out(facts):
             continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
         if ops:
@@ -100,12 +104,13 @@ def _taken_one_by_one(facts: ModuleFacts) -> Iterator[Iteration]:
             yield Iteration(taken, call.context, call.index)
 
 
-def _by_worker_only(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> bool:
+def _by_worker_only(facts: ModuleFacts, dataset: Value, method: FunctionInfo) -> bool:
     """Whether it asks for the worker, and nothing that it does with its data can be by rank."""
-    words = _words_of(facts, obj, method)
-    if "get_worker_info" not in words:
+    obj: Instance = dataset.object
+    stream = worker_splits.Stream(facts.analysis, dataset, obj)
+    words = _words_of(facts, obj, method).union(*(_identifiers(one.node) for one in stream.called.values()))
+    if _ASKS not in words:
         return False
-    stream = worker_splits.Stream(facts.analysis, obj.info)
     if _given_ranks(obj, stream):
         return False
     if not stream.by_worker_alone:
@@ -135,7 +140,9 @@ def _given_ranks(obj: Instance, stream: worker_splits.Stream) -> bool:
     keywords = [(name, value) for name, value in obj.keywords if not stream.ignores_named(name)]
     given: list[Value] = [value for place, value in enumerate(obj.args) if not stream.ignores(place)]
     given += [value for _, value in keywords]
-    names = [name for name, _ in keywords]
+    # what a function does that the class calls is among its words
+    followed = list(stream.called.values())
+    names = [n for n, value in keywords if not (isinstance(value.object, Function) and value.object.info in followed)]
     return heuristics.KNOWS_RANKS.found_in_any(names) or any(len(v.atoms) > 1 or v.tags & SHARED_OUT for v in given)
 
 

@@ -56,7 +56,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, touched_files
+from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, set_up_folders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -225,7 +225,9 @@ def _race(
         or _waits_within(facts, writer.call, reader.call, places)
     ):
         return None
-    if _meet(facts, writer.call, reader.call, late):
+    if _meet(facts, writer.call, reader.call, late) or (
+        writer.use is Use.MAKES_FOLDER and set_up_folders.made_before(facts, writer.call)
+    ):
         return None
     return None if any(_stands_for(t, writer, reader, late) for t in touched) else places
 

@@ -3,7 +3,8 @@
 ## What it does
 Finds a model that is created after the generator was seeded by rank, in a file that averages gradients by hand (or
 shards with FSDP within groups) and never makes the weights equal. Also finds an average of the weights (EMA) that
-begins with a copy of such a model before DDP wraps it: DDP makes the model equal, and not the copy.
+begins with a copy of such a model before DDP wraps it, and a teacher whose answers the model is trained by: DDP makes
+the model equal, and not the copy.
 
 ## Why it harms
 Averaged gradients keep equal models equal and different models different: every rank trains its own model with the
@@ -83,13 +84,15 @@ def _averages(facts: ModuleFacts) -> Iterator[Finding | None]:
     if seeds.by_framework(facts):
         return
     for copy in early_copies.found(facts):
+        what = "copy, by which it trains, has" if copy.teaches else "average begins with"
         message = (
-            "each rank's average begins with weights of its own, which DDP makes equal only after this: wrap the model "
-            "first, or seed by rank after making it"
+            f"each rank's {what} weights of its own, which DDP makes equal only after this: wrap the model first, or "
+            "seed by rank after making it"
         )
         related = ((copy.seed.site, "seeded by rank"), (copy.wrapped.site, "the weights are made equal here"))
         # what the average began with decays
-        yield facts.finding(RULE, copy.place, message, related=related, severity=Severity.HINT)
+        severity = Severity.WARNING if copy.teaches else Severity.HINT
+        yield facts.finding(RULE, copy.place, message, related=related, severity=severity)
 
 
 def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -154,12 +154,13 @@ def _each_for_itself(facts: ModuleFacts) -> Iterator[tuple[CallEvent, bool]]:
 
 def _share_of(facts: ModuleFacts, call: CallEvent) -> SourceSite | None:
     """Where the function that shuffles a list takes the rank's share of it: `rows[rank::world]`."""
-    if call.site.file != facts.module.path:
+    module = blocks.module_of(facts, call.site)
+    if module is None:
         return None
-    scope = innermost_function(facts.module.tree, call.site.line) or facts.module.tree
+    scope = innermost_function(module.tree, call.site.line) or module.tree
     name = shares_by_rank.name_of_order(scope, call.node)
     share = shares_by_rank.taken(scope, name, call.site.line)
-    return site_of(facts.module, share) if share is not None else None
+    return site_of(module, share) if share is not None else None
 
 
 def _streamed(facts: ModuleFacts) -> Iterator[Finding | None]:

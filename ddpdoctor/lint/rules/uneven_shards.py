@@ -75,7 +75,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if kind is None or not ops:
             continue
         # data to evaluate on is chosen once, and most often divides evenly
-        trains = loaders.trains(iteration.loop)
+        trains = loaders.trains(iteration.loop) or any(op.op.startswith("backward") for op in ops)
         told, unless = _MESSAGES[kind]
         yield facts.finding(
             RULE,

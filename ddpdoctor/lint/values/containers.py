@@ -144,6 +144,9 @@ def _common(over: Value, table: Table, name: str) -> Value | None:
     """What the values of the table have in common, if as far as known all are the same object, or of one class."""
     values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
     first = values[0] if values else None
+    if first is not None and all(v.taint is Taint.RANK_LOCAL for v in values):
+        own = unknown("value", over.atoms, taint=Taint.RANK_LOCAL, tags=union(v.tags for v in values))
+        return of_object(Items((unknown("key", over.atoms), own)), "item", over.atoms) if name == "items" else own
     if first is None or first.object is None or not all(_are_alike(first, v) for v in values):
         return None
     element = of_object(first.object, "element", over.atoms)._replace(tags=first.tags, taint=first.taint)

@@ -1,0 +1,91 @@
+"""Ranks take another number each for the hash of a text
+
+## What it does
+Finds `hash(text)` where all ranks have to come to one number: it decides which rank has something
+(`hash(name) % world_size == rank`), which samples there are (`hash(name) % 10 == 0`), or by which number a network
+knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program.
+
+## Why it harms
+Python salts the hashes of texts and bytes, by a number that each process draws when it starts. No two ranks agree: of
+what is divided by such hashes some goes to several ranks and some to none, each rank holds out other samples, and one
+row of an embedding stands for other names on each rank. After a restart all of it is different again.
+
+## Example
+```python
+rows = [row for row in log if hash(row["user"]) % world_size == rank]
+```
+
+## Use instead
+```python
+rows = [row for row in log if zlib.crc32(row["user"].encode()) % world_size == rank]
+```
+
+## Fix safety
+No automatic fix: a checkpoint may hold numbers made by the old hash.
+
+## When it is wrong
+Numbers, and tuples of numbers, have the same hash in all processes. Where nothing shows what is hashed, the message
+says so first, and what decides on samples or names is a hint. Not reported where `PYTHONHASHSEED` is set for all ranks,
+nor for what one rank alone does.
+
+## References
+https://docs.python.org/3/reference/datamodel.html#object.__hash__
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ddpdoctor.lint.facts import blocks, launch, salted_hashes
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.salted_hashes import Use, Used
+from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+
+RULE = LintRule(
+    "DD156",
+    "salted-hash",
+    Severity.WARNING,
+    words=frozenset({"hash"}),
+    advice="take a hash that is the same in all processes: zlib.crc32(text.encode())",
+)
+
+_MESSAGES = {
+    Use.OWNER: (
+        "each process salts this hash in its own way, so the ranks do not agree on which of them has what: some goes "
+        "to several ranks and some to none"
+    ),
+    Use.SAMPLE: "each process salts this hash in its own way, so each rank chooses other samples",
+    Use.ID: "each process salts this hash in its own way, so one name is another number on each rank",
+}
+_TOLD = {Use.OWNER: "compared with the rank here", Use.SAMPLE: "chosen here", Use.ID: "goes into a tensor here"}
+
+
+def check(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Hashes of texts that have to be the same on all ranks."""
+    for call in facts.named("builtins.hash"):
+        module = blocks.module_of(facts, call.site)
+        if module is None or call.context.some_ranks_only or facts.mentions(salted_hashes.SETTING):
+            continue
+        if salted_hashes.SETTING in module.text or salted_hashes.SETTING in facts.module.text:
+            continue
+        text = salted_hashes.is_text(module, call)
+        used = next(salted_hashes.uses(facts, call), None) if text is not False else None
+        if used is not None and (used.use is Use.OWNER or launch.trains_on_several(facts)):
+            yield _told(facts, call, used, sure=text is True)
+
+
+def _told(facts: ModuleFacts, call: CallEvent, used: Used, *, sure: bool) -> Finding | None:
+    # a command may give all processes one salt
+    open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+    severity = Severity.WARNING if sure or used.use is Use.OWNER else Severity.HINT
+    return facts.finding(
+        RULE,
+        call.site,
+        Conditional("" if sure else "where these are texts, ", _MESSAGES[used.use]),
+        related=((used.site, _TOLD[used.use]),) if used.site.line != call.site.line else (),
+        severity=severity,
+        context=call.context,
+        unconfirmed=open_,
+    )
