@@ -121,12 +121,17 @@ def _first_step(facts: ModuleFacts, call: CallEvent) -> CallEvent | None:
     """The first step with it that all ranks make, by gradients that a wrapper averages."""
     averaged = any(c.receiver is not None and c.receiver.tags & Tag.DDP for c in facts.methods("backward"))
     key = symbol_key(call.receiver) if call.receiver is not None else None
-    if not averaged or key is None or _is_bare(call):
+    if key is None or _is_bare(call):
         return None
     steps = (c for c in facts.methods("step") if c.index > call.index and not c.context.some_ranks_only)
     # a gradient scaler is given the optimizer
-    given = ((c, value) for c in steps for value in (c.receiver, *c.args[:1]))
-    return next((c for c, value in given if value is not None and symbol_key(value) == key), None)
+    given = ((c, value) for c in steps for value in (c.receiver, *c.args[:1]) if value is not None)
+    return next((c for c, value in given if symbol_key(value) == key and (averaged or _is_prepared(c))), None)
+
+
+def _is_prepared(step: CallEvent) -> bool:
+    """Whether it is of an optimizer that Accelerate or Fabric has prepared together with the model."""
+    return step.receiver is not None and bool(step.receiver.tags & Tag.PREPARED)
 
 
 def _is_bare(call: CallEvent) -> bool:
@@ -140,7 +145,7 @@ def _sent(facts: ModuleFacts, call: CallEvent, step: CallEvent) -> bool:
     """Whether the other ranks may get the state before they make a step: they load it, or something is broadcast that
     may hold it."""
     rest = ~call.context.mask
-    if any(c.context.mask & rest and _kind(c) == _kind(call) for c in facts.methods("load_state_dict")):
+    if any(c.context.mask & rest and _is_of_same(c, call) for c in facts.methods("load_state_dict")):
         return True
     sends = facts.concerning(lambda name: "broadcast" in name or "scatter" in name or "object" in name)
     in_one_run = call.context.calls[:1] == step.context.calls[:1]
@@ -150,6 +155,12 @@ def _sent(facts: ModuleFacts, call: CallEvent, step: CallEvent) -> bool:
         and not sent_numbers.are_all(facts, c, call.context.mask)
         for c in sends
     )
+
+
+def _is_of_same(one: CallEvent, two: CallEvent) -> bool:
+    """Whether two methods are of one object."""
+    keys = [symbol_key(c.receiver) for c in (one, two) if c.receiver is not None]
+    return len(keys) > 1 and keys[0] == keys[1]
 
 
 def _made_equal(facts: ModuleFacts, call: CallEvent) -> bool:
