@@ -3,9 +3,9 @@
 ## What it does
 Finds accumulation of gradients in which the condition of the step and that of averaging do not agree: a step is made in
 the last turn of a loop, or behind it, whose backward passes all ran under `no_sync()` (or with
-`require_backward_grad_sync = False`); gradients are averaged in another turn than that of the step, or in every turn but that, as
-where the condition of `no_sync()` was turned round; or the turn that
-would average is compared with another number than the loop runs to, so that the loop never comes to it.
+`require_backward_grad_sync = False`); gradients are averaged in another turn than that of the step, or in every turn
+but that, as where the condition of `no_sync()` was turned round; or the turn that would average is compared with
+another number than the loop runs to, so that the loop never comes to it.
 
 ## Why it harms
 Each rank steps by the gradients of its own batches. From then on the parameters differ between the ranks, and nothing
