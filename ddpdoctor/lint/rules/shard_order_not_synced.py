@@ -93,8 +93,8 @@ def _prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
                 f"{why}: {one.sampler.name} draws another order in each process, of which prepare() leaves each its "
                 "share by position, so the shares overlap and samples are lost"
             )
-            related = ((one.draw.site, "the order is drawn here"), (one.prepared.site, "divided here"))
-            related += ((one.seeded.site, "seeded here"),) if one.seeded is not None else ()
+            seeded = ((one.seeded.site, "seeded here"),) if one.seeded is not None else ()
+            related = ((one.draw.site, "the order is drawn here"), (one.prepared.site, "divided here"), *seeded)
             yield facts.finding(
                 *(RULE, one.loader.site, message), related=related, context=one.loader.context,
                 severity=Severity.WARNING,
