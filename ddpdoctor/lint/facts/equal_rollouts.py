@@ -88,18 +88,28 @@ def _is_given_rank(facts: ModuleFacts, maker: CallEvent) -> bool:
     module = blocks.module_of(facts, site) if site is not None else None
     if site is None or module is None:
         return True
-    scope = innermost_function(module.tree, site.line) or module.tree
-    by_rank = {
-        n.targets[0].id for n in walk(scope)
-        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name) and _names(n.value) & _RANKS
-    }  # fmt: skip
+    by_rank = _named_by_rank(innermost_function(module.tree, site.line) or module.tree)
     calls = (c for c in module.of(ast.Call) if (c.lineno, c.col_offset + 1) == (site.line, site.column))
     given = (part for c in calls for part in (*c.args, *(k.value for k in c.keywords)))
-    return any(_names(part) & (_RANKS | by_rank) for part in given)
+    return any(_names(part) & by_rank for part in given)
 
 
 #: as the rank is called, and what gives it
 _RANKS = vocabulary.RANK_NAMES | {"get_rank", "process_index", "global_rank"}
+
+
+def _named_by_rank(scope: ast.AST) -> set[str]:
+    """The variables of a function that the rank, or something computed from it, is put into, and the rank's own."""
+    assigned = [
+        (n.targets[0].id, _names(n.value))
+        for n in walk(scope)
+        if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+    ]
+    found, known = set(_RANKS), 0
+    while known < len(found):
+        known = len(found)
+        found |= {name for name, read in assigned if read & found}
+    return found
 
 
 def _names(node: ast.AST) -> set[str]:
