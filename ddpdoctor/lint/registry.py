@@ -76,6 +76,7 @@ RULES = (
     "hard_coded_rendezvous",
     "process_group_not_destroyed",
     "rank0_long_work_vs_timeout",
+    "random_state_of_one_rank",
     "data_split_within_model",
     "contrastive_targets_without_offset",
     "salted_hash",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.facts.network_parts import Part, Parts, contains
+from ddpdoctor.lint.facts import hook_switches
+from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
+from ddpdoctor.lint.facts.network_parts import Part, Parts, by_name, contains
 from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.iteration import PARAMETER
@@ -47,7 +48,19 @@ def switches(facts: ModuleFacts, parts: Parts) -> list[Switch]:
         found += _of(parts, call.receiver, (on, call.site, call.context, call.index))
     for item in facts.analysis.switched:
         found += _of(parts, item.owner, (_truth(item.value), item.site, item.context, item.index))
+    found += _in_hooks(facts, parts)
     return sorted(found, key=lambda switch: switch.index)
+
+
+def _in_hooks(facts: ModuleFacts, parts: Parts) -> Iterator[Switch]:
+    """Those that a hook switches on."""
+    wraps = facts.named(*DDP_PATHS)
+    names = {name.rpartition(".")[2] for wrap in wraps for name in wrap.context.calls}
+    for one in hook_switches.found(facts, names) if wraps else ():
+        part = parts.part(one.network)
+        if part is not None:
+            inner = tuple(name for name in one.names if name != "module")
+            yield Switch((part[0], (*part[1], *inner)), True, True, one.site, one.call.context, one.call.index)
 
 
 def _truth(value: Value | None) -> bool | None:
@@ -63,6 +76,10 @@ def _of(parts: Parts, owner: Value | None, event: tuple[bool | None, SourceSite,
     if isinstance(obj, Made) and obj.path == PARAMETER:
         owner, whole = obj.args[0], not _chosen(context)
     part = parts.part(owner) if owner is not None else None
+    named = by_name(owner) if owner is not None and part is None else None
+    if named is not None:
+        # one of the parts, it is not known which: something in it is switched on, and perhaps nothing off
+        part, on = parts.part(named[0]), on or None
     if part is not None:
         yield Switch(part, on, whole, site, context, index)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import product
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import accumulation, averaged_gradients, blocks, turns
@@ -46,6 +47,8 @@ class Fault(Enum):
     EARLY = 5
     #: the loop runs to a part of the number that the turn is compared with
     PART = 6
+    #: all turns average but that of the step, as where a condition was turned round
+    THAT_TURN = 7
 
 
 class LocalWindow(NamedTuple):
@@ -70,6 +73,8 @@ class Keeping:
     is_flag: bool
 
 
+#: most conditions, other than on the number of the turn, of which all combinations are tried
+_MOST_ELSE = 6
 _BLOCKS = ("no_sync", "no_backward_sync")
 WORDS = (*_BLOCKS, frameworks.SHARING)
 
@@ -131,10 +136,13 @@ class _Judge:
             here = [p for p in around if p.index < step.index]
             kept = self._kept(here)
             fault = self._in_turn(step, here, kept.formula)
+            in_all = self._kept(around)
+            if fault is None and here and self._is_turned_round(step, around, in_all.formula):
+                fault = Fault.THAT_TURN
             if fault is not None and kept.by is not None:
                 yield LocalWindow(fault, step, here[-1], kept.by)
                 continue
-            kept = self._kept(around)
+            kept = in_all
             behind = self._behind(step, around, kept.formula)
             if behind is not None and kept.by is not None:
                 yield LocalWindow(Fault.BEHIND, behind, around[-1], kept.by)
@@ -171,6 +179,23 @@ class _Judge:
         if not last or turned - steps:
             return None
         return None if can_hold(local, dict.fromkeys(last, False)) else Fault.LAST_TURN
+
+    def _is_turned_round(self, step: CallEvent, passes: list[CallEvent], kept: Formula) -> bool:
+        """Whether, whatever else is so, a turn that makes a step by what is kept never averages, and other turns do."""
+        made = all_of((self._guards(step.context), any_of(self._guards(p.context) for p in passes)))
+        keeps = formulas.unknowns(kept)
+        turned = {u for u in keeps & formulas.unknowns(made) if isinstance(u, Window)}
+        others = sorted((keeps | formulas.unknowns(made)) - turned, key=repr)
+        if not turned or len(others) > _MOST_ELSE:
+            return False
+        found = False
+        for chosen in product((False, True), repeat=len(others)):
+            known = dict(zip(others, chosen, strict=True))
+            if can_hold(all_of((made, kept)), known):
+                found = True
+                if can_hold(all_of((made, denied(kept))), known) or not can_hold(denied(kept), known):
+                    return False
+        return found
 
     def _is_rounded(self, last: Reached, window: Window) -> bool:
         """Whether the end of a loop may be made to be that of a window."""

@@ -70,6 +70,10 @@ class Parts:
         if wrapped is not None:
             return self.part(wrapped, depth - 1) if depth else None
         obj, key = value.object, symbol_key(value)
+        named = by_name(value)
+        if named is not None and depth:
+            owner, name = self.part(named[0], depth - 1), named[1].constant
+            return (owner[0], (*owner[1], *name.split("."))) if owner and isinstance(name, str) else None
         if isinstance(obj, Method) and depth and (key is None or key not in self._owners):
             of_wrapper = obj.name == "module" and wrapping.wrapper_of(obj.receiver) is not None
             owner = self.part(obj.receiver, depth - 1)
@@ -85,6 +89,18 @@ class Parts:
             key, name = owner
             names = (name, *names)
         return key, names
+
+
+#: calls that give a part of a network by its name: (the network, the name)
+_BY_NAME = frozenset({"?.get_submodule", "builtins.getattr"})
+
+
+def by_name(value: Value) -> tuple[Value, Value] | None:
+    """The network of which a part is taken by its name, and the name: `net.get_submodule(name)`."""
+    made = value.object
+    if not isinstance(made, Made) or made.path not in _BY_NAME or len(made.args) < 2 or made.opaque:
+        return None
+    return made.args[0], made.args[1]
 
 
 def _sharded(value: Value) -> Value | None:

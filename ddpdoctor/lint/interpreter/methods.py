@@ -40,6 +40,7 @@ from ddpdoctor.lint.values.abstract_objects import (
 from ddpdoctor.lint.values.tags import (
     ANY_RANK,
     DATA,
+    DRAWN_UP,
     MADE_UP,
     MODEL,
     NO_TAGS,
@@ -168,7 +169,8 @@ def _formatted(call: MethodCall) -> Value | None:
     def fill(*given: object) -> str:
         return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    tags = union(value.tags for value in call.given) & (ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | MADE_UP | Tag.BATCH)
+    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | Tag.BATCH
+    tags = union(value.tags for value in call.given) & kept
     literal = any(before for before, *_ in Formatter().parse(text))
     return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
 

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, MADE_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -111,7 +111,7 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     pure = _is_pure(path)
     kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN
     if path in _TEXTS:
-        kept |= tags & (ANY_RANK | MADE_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
+        kept |= tags & (ANY_RANK | DRAWN_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
     if tags & Tag.COLLECTED and _summarises(path):
         return Taint.RANK_LOCAL, kept | Tag.BATCH
     if pure and local:

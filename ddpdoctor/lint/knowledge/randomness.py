@@ -98,7 +98,10 @@ FUNCTIONS: dict[str, RandomFunction] = {
     **_rows(Use.MAKES_ALIKE, _TORCH, "torch", "Generator"),
     **_rows(Use.SAVES, _TORCH, "torch", "get_rng_state"),
     **_rows(Use.RESTORES, _TORCH, "torch", "set_rng_state"),
-    **_rows(Use.RESTORES, _TORCH, "torch.random", "fork_rng"),
+    **_rows(Use.SAVES, _TORCH, "torch.random", "get_rng_state"),
+    **_rows(Use.RESTORES, _TORCH, "torch.random", "set_rng_state fork_rng"),
+    **_rows(Use.SAVES, _CUDA, "torch.cuda", "get_rng_state get_rng_state_all"),
+    **_rows(Use.RESTORES, _CUDA, "torch.cuda", "set_rng_state set_rng_state_all"),
 
     "accelerate.utils.set_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="device_specific"),
     "mmengine.runner.set_random_seed": RandomFunction(Use.SEEDS, _ALL, by_rank="diff_rank_seed"),

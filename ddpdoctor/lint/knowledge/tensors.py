@@ -35,6 +35,15 @@ _LOOKING = frozenset({
 #: builtin functions that read the numbers of a tensor
 READERS = frozenset({"print", "float", "int", "bool", "sum", "max", "min", "abs", "round", "str", "repr"})
 
+#: functions that make a tensor of the numbers that they are given
+OF_NUMBERS = frozenset({
+    "torch.tensor", "torch.as_tensor", "torch.scalar_tensor", "torch.LongTensor", "torch.IntTensor",
+    "torch.FloatTensor", "torch.DoubleTensor", "torch.cuda.LongTensor", "torch.cuda.IntTensor",
+    "torch.cuda.FloatTensor",
+})  # fmt: skip
+#: functions that make a tensor of the size that they are given
+OF_SIZE = frozenset({"torch.zeros", "torch.ones", "torch.empty", "torch.full"})
+
 
 def changes(method: str) -> bool:
     """Whether a method of a tensor changes its numbers in place."""

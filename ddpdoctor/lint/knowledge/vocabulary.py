@@ -209,6 +209,8 @@ CLOCK_CALLS = frozenset({
 UNIQUE_CALLS = frozenset({
     "uuid.uuid4", "uuid.uuid1", "tempfile.mkdtemp", "tempfile.mkstemp", "tempfile.mktemp",
     "tempfile.TemporaryDirectory", "tempfile.NamedTemporaryFile", "secrets.token_hex", "os.getpid",
+    "secrets.token_urlsafe", "secrets.token_bytes", "secrets.choice", "wandb.util.generate_id", "shortuuid.uuid",
+    "coolname.generate_slug", "randomname.get_name", "nanoid.generate",
     "secrets.randbelow", "secrets.randbits", "os.urandom", "portpicker.pick_unused_port",
     "torch.distributed.elastic.utils.get_free_port", "torch.distributed.elastic.utils.distributed.get_free_port",
 })  # fmt: skip

@@ -8,9 +8,10 @@ may train it by a strategy for several ranks, or the program may average gradien
 `transformers.set_seed`, Accelerate's `set_seed` without `device_specific=True` or Lightning's `seed_everything`. Where
 a seed by rank is surely followed by an equal one, it is undone and does not count.
 
-It also finds programs that learn nothing, and whose ranks make samples together, of nothing but noise (and random
-labels): a network that has learnt is asked in a loop, and what it makes is gathered, or each rank writes it under names
-of its own.
+It also finds ranks that collect the same rollouts: their environments and their actions have the same seeds. And it
+finds programs that learn nothing, and whose ranks make samples together, of nothing but noise (and random labels): a
+network that has learnt is asked in a loop, and what it makes is gathered, or each rank writes it under names of its
+own.
 
 ## Why it harms
 DataLoader workers are seeded from the main process's generator (torch 1.9 and later), so with equal seeds the k-th
@@ -58,7 +59,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ddpdoctor.lint.facts import equal_draws, equal_samples, launch, seeds
+from ddpdoctor.lint.facts import equal_draws, equal_rollouts, equal_samples, launch, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
@@ -86,6 +87,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     elif seeds.data_parallel(facts):
         yield from _global(facts, equal_draws.equal_draws, _ALIKE)
         yield from _generators(facts)
+        yield from _rollouts(facts)
 
 
 #: what is drawn from some generators in a program
@@ -121,6 +123,23 @@ def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | 
     yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
 
 
+def _rollouts(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Rollouts that all ranks collect for themselves, and that are the same."""
+    if not facts.mentions("reset") or seeds.seeds_elsewhere(facts):
+        return
+    given = equal_rollouts.seeding(facts)
+    rollout = equal_rollouts.found(facts) if given else None
+    if rollout is not None:
+        related = (
+            (rollout.environment.site, "the environments get their seed here"),
+            (rollout.action.site, "the actions are drawn here"),
+        )
+        yield facts.finding(
+            *(RULE, min(facts.place(call) for call in given), _SAME_ROLLOUTS), related=related,
+            severity=Severity.WARNING,
+        )  # fmt: skip
+
+
 #: who trains computes gradients, or has an optimizer or a trainer
 _LEARNS = ("backward", "fit", "zero_grad", "optimizer")
 
@@ -130,6 +149,10 @@ _ALIKE = (
 )
 _SAME_SAMPLES = (
     "every rank uses this seed and draws the same noise, so all ranks make the same samples: seed with `+ rank`"
+)
+_SAME_ROLLOUTS = (
+    "every rank seeds its actions and its environments alike, so all ranks collect the same rollouts: seed both with "
+    "`+ rank` after creating the model"
 )
 _IF_ASKED = "where a seed is asked for, to which nobody adds the rank, "
 _UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference: "

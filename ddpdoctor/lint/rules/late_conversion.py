@@ -3,7 +3,8 @@
 ## What it does
 Finds parameters that are frozen, and layers that are replaced, after the network was wrapped in
 DistributedDataParallel, in code that continues training; and parameters that were frozen when it was wrapped, and are
-unfrozen after, also by functions and methods of the project.
+unfrozen after, also by functions and methods of the project, by the name of the part, and in hooks that the settings
+choose.
 
 ## Why it harms
 The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. The

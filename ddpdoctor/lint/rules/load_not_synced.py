@@ -27,8 +27,8 @@ model = DistributedDataParallel(net)
 No automatic fix.
 
 ## When it is wrong
-When the state is made equal in code that lint cannot see. Any later broadcast is assumed to do so, but for one of a
-tensor of a few numbers, or of parameters, which holds no state of an optimizer; buffers alone are made equal by DDP
+When the state is made equal in code that lint cannot see. Any broadcast before the first step is assumed to do so, but
+for one of a few numbers, or of parameters, which holds no state of an optimizer; buffers alone are made equal by DDP
 itself.
 
 ## References
@@ -39,12 +39,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import sent_numbers
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values import iteration
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
@@ -65,8 +65,6 @@ _HARM = {
     "schedule": "the ranks go on with different learning rates",
     "gradient scaler": "gradients that are averaged are scaled differently on the ranks",
 }
-#: how the paths of tensors begin that are made of numbers, or are parameters: no state of an optimizer
-_NUMBERS = ("torch.", iteration.PARAMETER)
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -74,7 +72,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     loads = [call for call in facts.methods("load_state_dict") if call.context.some_ranks_only]
     for call in loads:
         kind = _kind(call)
-        if kind and _steps_everywhere(facts, call) and not _sent(facts, call):
+        step = _first_step(facts, call) if kind else None
+        if step is not None and not _sent(facts, call, step):
             message = (
                 f"only some ranks load the state of this {kind}, and nothing sends it to the others: {_HARM[kind]}"
             )
@@ -118,15 +117,21 @@ def _kind(call: CallEvent) -> str:
     return kind if kind != "gradient scaler" or name == "GradScaler" else ""
 
 
-def _steps_everywhere(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether all ranks make steps with it, by gradients that a wrapper averages."""
+def _first_step(facts: ModuleFacts, call: CallEvent) -> CallEvent | None:
+    """The first step with it that all ranks make, by gradients that a wrapper averages."""
     averaged = any(c.receiver is not None and c.receiver.tags & Tag.DDP for c in facts.methods("backward"))
     key = symbol_key(call.receiver) if call.receiver is not None else None
-    if not averaged or key is None or _is_bare(call):
-        return False
-    steps = [c for c in facts.methods("step") if c.index > call.index and not c.context.some_ranks_only]
+    if key is None or _is_bare(call):
+        return None
+    steps = (c for c in facts.methods("step") if c.index > call.index and not c.context.some_ranks_only)
     # a gradient scaler is given the optimizer
-    return any(symbol_key(value) == key for c in steps for value in (c.receiver, *c.args[:1]) if value is not None)
+    given = ((c, value) for c in steps for value in (c.receiver, *c.args[:1]) if value is not None)
+    return next((c for c, value in given if symbol_key(value) == key and (averaged or _is_prepared(c))), None)
+
+
+def _is_prepared(step: CallEvent) -> bool:
+    """Whether it is of an optimizer that Accelerate or Fabric has prepared together with the model."""
+    return step.receiver is not None and bool(step.receiver.tags & Tag.PREPARED)
 
 
 def _is_bare(call: CallEvent) -> bool:
@@ -136,21 +141,26 @@ def _is_bare(call: CallEvent) -> bool:
     return plain and isinstance(made, Made) and made.argument(2, "momentum") is None
 
 
-def _sent(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether the other ranks may get the state: they load it, or something is broadcast that may hold it."""
+def _sent(facts: ModuleFacts, call: CallEvent, step: CallEvent) -> bool:
+    """Whether the other ranks may get the state before they make a step: they load it, or something is broadcast that
+    may hold it."""
     rest = ~call.context.mask
-    if any(c.context.mask & rest and _kind(c) == _kind(call) for c in facts.methods("load_state_dict")):
+    if any(c.context.mask & rest and _is_of_same(c, call) for c in facts.methods("load_state_dict")):
         return True
     sends = facts.concerning(lambda name: "broadcast" in name or "scatter" in name or "object" in name)
-    return any(c.index > call.index and not _sends_numbers(c) for c in sends)
+    in_one_run = call.context.calls[:1] == step.context.calls[:1]
+    return any(
+        c.index > call.index
+        and not (in_one_run and c.index > step.index)
+        and not sent_numbers.are_all(facts, c, call.context.mask)
+        for c in sends
+    )
 
 
-def _sends_numbers(call: CallEvent) -> bool:
-    """Whether a tensor is sent that was made of numbers, or a parameter of a network."""
-    tensor = call.argument(0, "tensor")
-    made = tensor.object if tensor is not None else None
-    plain = call.path in ("torch.distributed.broadcast", "torch.distributed.scatter")
-    return plain and isinstance(made, Made) and made.path.startswith(_NUMBERS)
+def _is_of_same(one: CallEvent, two: CallEvent) -> bool:
+    """Whether two methods are of one object."""
+    keys = [symbol_key(c.receiver) for c in (one, two) if c.receiver is not None]
+    return len(keys) > 1 and keys[0] == keys[1]
 
 
 def _made_equal(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -1,10 +1,11 @@
 """A name that each rank generates for something that all ranks write together
 
 ## What it does
-Finds a clock, a UUID, a temporary folder or a process id in the path of a collective save (distributed checkpoint,
-Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to which each rank saves its
-part, and in the file through which the ranks find each other. Also finds folders that all ranks make under a number
-that each of them counts: `len(os.listdir(root))`; and, as a hint, those that all ranks make under a time of day.
+Finds a clock, a UUID, words that each rank draws, a temporary folder or a process id in the path of a collective save
+(distributed checkpoint, Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to
+which each rank saves its part, and in the file through which the ranks find each other. Also finds folders that all
+ranks make under a number that each of them counts: `len(os.listdir(root))`; and, as a hint, those that all ranks make
+under a time of day.
 
 ## Why it harms
 Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
@@ -48,7 +49,7 @@ from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.tags import MADE_UP, Tag
+from ddpdoctor.lint.values.tags import DRAWN_UP, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -83,16 +84,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if call.context.mask.bit_count() < 2:
             continue
         path = _shared(facts, call)
-        if path is not None and path.tags & MADE_UP:
-            yield facts.finding(
-                RULE, call.site, f"{_who(path)}, so the ranks save to different places: broadcast the name from rank 0"
-            )
+        if path is not None and path.tags & DRAWN_UP:
+            message = f"{_who(path)}, so the ranks save to different places: broadcast the name from rank 0"
+            yield facts.finding(RULE, call.site, message, context=call.context)
         elif _folder_of_parts(call):
             message = (
                 "each rank generates its own folder name, so the parts that the ranks save end up in "
                 "different folders: broadcast the name from rank 0"
             )
-            yield facts.finding(RULE, call.site, message)
+            yield facts.finding(RULE, call.site, message, context=call.context)
     yield from _folders(facts)
     yield from _meeting_points(facts)
 
@@ -155,7 +155,7 @@ def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
         if isinstance(made, Made):
             place = _METHODS.get((made.path, call.method))
         if place is None and call.method == "save_checkpoint" and _uses_deepspeed(facts):
-            return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & MADE_UP), None)
+            return next((v for v in (*call.args, *(v for _, v in call.keywords)) if v.tags & DRAWN_UP), None)
     return call.argument(*place) if place is not None else None
 
 

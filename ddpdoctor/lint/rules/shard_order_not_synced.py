@@ -4,9 +4,10 @@
 Finds `DistributedSampler(seed=...)` whose seed depends on the rank or the clock, `set_epoch` of something that depends
 on the rank, lists that each rank has shuffled for itself before the sampler divides them, or before it takes its share
 of them (`rows[rank::world_size]`), samplers of the program's own that take their rank's share of an order which nothing
-seeds, data sets and samplers that a loader calls and that shuffle a list by a generator of the rank before they take
-the rank's share of it, `data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard`
-divides the data by index, and names that are numbered in the order of a set.
+seeds, or whose order Accelerate or Fabric divides though each process draws its own, data sets and samplers that a
+loader calls and that shuffle a list by a generator of the rank before they take the rank's share of it,
+`data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by
+index, and names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -40,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, random_draws, seeds, shares_by_rank
+from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, prepared_orders, random_draws, seeds, shares_by_rank
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
@@ -75,6 +76,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from sampled
     if not sampled:
         yield from _streamed(facts)
+    yield from _prepared(facts)
+
+
+def _prepared(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """A sampler of the program's own that draws another order in each process, of which a framework leaves each process
+    its share by position."""
+    for one in prepared_orders.found(facts):
+        why = ""
+        if one.seeded is not None:
+            why = "the generator was seeded with the rank" if seeds.differs_by_rank(one.seeded) else ""
+        elif one.loader.context.from_script and not seeds.mentioned(facts):
+            why = "nothing is seeded"
+        if why:
+            message = (
+                f"{why}: {one.sampler.name} draws another order in each process, of which prepare() leaves each its "
+                "share by position, so the shares overlap and samples are lost"
+            )
+            seeded = ((one.seeded.site, "seeded here"),) if one.seeded is not None else ()
+            related = ((one.draw.site, "the order is drawn here"), (one.prepared.site, "divided here"), *seeded)
+            yield facts.finding(
+                *(RULE, one.loader.site, message), related=related, context=one.loader.context,
+                severity=Severity.WARNING,
+            )  # fmt: skip
 
 
 def _sampled(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -319,7 +343,9 @@ def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
             return call
         if given and call.path == aliases.LOADER and _by_order(call):
             loaded.add(call.site)
-        if _prepares(call) and any(isinstance(v.object, Made) and v.object.site in loaded for v in call.args):
+        if prepared_orders.prepares(call) and any(
+            isinstance(v.object, Made) and v.object.site in loaded for v in call.args
+        ):
             return call
     return None
 
@@ -327,12 +353,6 @@ def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
 def _is_given(call: CallEvent, made: set[tuple[Atom, ...]]) -> bool:
     """Whether one of these is an argument."""
     return any(value.atoms in made for value in (*call.args, *(v for _, v in call.keywords)))
-
-
-def _prepares(call: CallEvent) -> bool:
-    """Whether Accelerate or Fabric gives each rank its share of the loaders in the call."""
-    owner = call.receiver.object if call.receiver is not None else None
-    return isinstance(owner, Made) and (frameworks.kind(owner.path), call.method) in frameworks.PREPARING
 
 
 def _by_order(loader: CallEvent) -> bool:

@@ -3,8 +3,9 @@
 ## What it does
 Finds accumulation of gradients in which the condition of the step and that of averaging do not agree: a step is made in
 the last turn of a loop, or behind it, whose backward passes all ran under `no_sync()` (or with
-`require_backward_grad_sync = False`); gradients are averaged in another turn than that of the step; or the turn that
-would average is compared with another number than the loop runs to, so that the loop never comes to it.
+`require_backward_grad_sync = False`); gradients are averaged in another turn than that of the step, or in every turn
+but that, as where the condition of `no_sync()` was turned round; or the turn that would average is compared with
+another number than the loop runs to, so that the loop never comes to it.
 
 ## Why it harms
 Each rank steps by the gradients of its own batches. From then on the parameters differ between the ranks, and nothing
@@ -77,6 +78,11 @@ _SAID = {
     Fault.NEVER: Conditional("", "the loop ends before the turn that averages: each rank steps by its own gradients"),
     Fault.EARLY: Conditional(
         "", "gradients are averaged before the last turn of the loop: each rank steps by its own gradients of the rest"
+    ),
+    Fault.THAT_TURN: Conditional(
+        "",
+        "every turn averages gradients but the one that makes a step, whose gradients stay on their rank: turn the "
+        "condition of no_sync round",
     ),
     Fault.PART: Conditional(
         "unless the number of turns is divided by 1, ",

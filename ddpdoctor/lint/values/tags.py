@@ -152,6 +152,8 @@ ANY_RANK: Final = Tag.RANK | Tag.LOCAL_RANK
 SHARED_OUT: Final = ANY_RANK | Tag.WORLD | Tag.SHARD | Tag.BLOCK
 #: a name that each process generates for itself
 MADE_UP: Final = Tag.TIME | Tag.UNIQUE
+#: the same, and what is drawn by a generator of the rank's own
+DRAWN_UP: Final = MADE_UP | Tag.RANDOM
 #: samples of a rank's own, of which each is as long as it is
 SAMPLES: Final = Tag.ELEMENT | Tag.SAMPLE
 #: a share by rank, whose elements are the rank's own
