@@ -117,9 +117,13 @@ def _is_map(module: Module, call: ast.Call) -> bool:
         return isinstance(_parents(module).get(around), ast.DictComp)
     if isinstance(around, ast.Call):
         return last_name(around.func) == "dict"
-    return isinstance(around, ast.For) and any(
-        isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript) for n in around.body
-    )
+    if not isinstance(around, ast.For):
+        return False
+    counted = around.target.elts if isinstance(around.target, ast.Tuple) else [around.target]
+    # of `enumerate`, the number comes first
+    numbers = {last_name(part) for part in (counted[:1] if last_name(call.func) == "enumerate" else counted)}
+    filled = (n for n in around.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript))
+    return any(isinstance(part, ast.Name) and part.id in numbers for n in filled for part in walk(n))
 
 
 @lru_cache(maxsize=16)
