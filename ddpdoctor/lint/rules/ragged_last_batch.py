@@ -56,7 +56,7 @@ from ddpdoctor.lint.interpreter import loop_extent
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model import c10d
@@ -293,9 +293,10 @@ _UNEVEN_WORD = "even_batches"
 
 
 def _is_even(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
-    """Whether every rank gets as many samples in each batch: from a sampler for several ranks, or because Accelerate
-    fills up the last batches."""
-    if loaders.sampler_of(loop.over) is not None:
+    """Whether every rank gets as many samples in each batch, or may: from a sampler for several ranks, one of the
+    program's own, or because Accelerate fills up the last batches."""
+    given = loaders.given_sampler(loop.over)
+    if loaders.sampler_of(loop.over) is not None or (given is not None and isinstance(given.object, Instance)):
         return True
     prepared = loop.over is not None and bool(loop.over.tags & Tag.PREPARED)
     return prepared and not any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values()))
