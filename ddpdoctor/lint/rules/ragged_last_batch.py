@@ -168,14 +168,20 @@ def _filled_by_shares(facts: ModuleFacts) -> list[Iteration]:
     ]  # fmt: skip
 
 
-def _share_behind(value: Value, filled: list[Iteration], depth: int = 0) -> _Share | None:
-    """The list with an element for each one of a rank's share that a tensor is made of."""
+def _made_of(value: Value) -> tuple[str, Value | None]:
+    """The function or method that a value comes from, and what that was given first: ("cat", the list)."""
     obj = value.object
     if isinstance(obj, Method):
-        name, of = obj.name, obj.receiver
-    elif isinstance(obj, Made) and obj.args:
-        name, of = obj.path.removeprefix("?."), obj.args[0]
-    else:
+        return obj.name, obj.receiver
+    if isinstance(obj, Made) and obj.args:
+        return obj.path.removeprefix("?."), obj.args[0]
+    return "", None
+
+
+def _share_behind(value: Value, filled: list[Iteration], depth: int = 0) -> _Share | None:
+    """The list with an element for each one of a rank's share that a tensor is made of."""
+    name, of = _made_of(value)
+    if of is None:
         return None
     if name not in _JOINING or not isinstance(of.object, Listed):
         return _share_behind(of, filled, depth + 1) if name in _KEEPING and depth < _DEEPEST else None
@@ -241,11 +247,8 @@ def _unequal(facts: ModuleFacts, call: CallEvent, op: str) -> Finding | None:
 def _is_picked(value: Value, depth: int = 0) -> bool:
     """Whether this rank's data decides how many elements a tensor has."""
     obj = value.object
-    if isinstance(obj, Method):
-        name, of = obj.name, obj.receiver
-    elif isinstance(obj, Made) and obj.args:
-        name, of = obj.path.removeprefix("?."), obj.args[0]
-    else:
+    name, of = _made_of(value)
+    if of is None:
         return False
     if name in vocabulary.PICKING or name in _PICKING:
         return of.taint is Taint.RANK_LOCAL
