@@ -62,7 +62,7 @@ RANK_CONDITIONAL_COLLECTIVE = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.CODE),
     excludes=("DD204", "DD206", "DD210", "DD212", "DD213", "DD219"),
-    lint=("DD111", "DD112", "DD114", "DD117", "DD175"),
+    lint=("DD111", "DD112", "DD114", "DD117", "DD175", "DD185", "DD187"),
     compares=True,
 )
 SHARDED_STATE_ON_ONE_RANK = Rule(
@@ -124,6 +124,7 @@ CONDITIONAL_SHARDED_MODULE = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.PAGES, Source.STACKS, Source.CODE),
     excludes=("DD203", "DD205", "DD206", "DD209"),
+    lint=("DD187",),
     compares=True,
 )
 METRIC_KEYS_DIFFER = Rule(

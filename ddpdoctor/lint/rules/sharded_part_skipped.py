@@ -52,7 +52,7 @@ RULE = LintRule(
     "DD187",
     "sharded-part-skipped",
     Severity.WARNING,
-    ("DD203",),
+    ("DD203", "DD210"),
     advice="call the part on every rank, with no rows or with one whose result counts 0 times",
 )
 
