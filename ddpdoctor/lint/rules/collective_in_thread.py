@@ -16,6 +16,7 @@ def write(state, path):
     torch.save(state, path)
     dist.barrier()
 
+
 threading.Thread(target=write, args=(state, path)).start()
 loss.backward()
 ```
@@ -24,9 +25,11 @@ loss.backward()
 ```python
 writers = dist.new_group(backend="gloo")
 
+
 def write(state, path):
     torch.save(state, path)
     dist.barrier(group=writers)
+
 
 threading.Thread(target=write, args=(state, path)).start()
 loss.backward()

@@ -12,12 +12,12 @@ next step: the job hangs there, or two different collectives meet.
 ## Example
 ```python
 if dist.get_rank() == 0:
-    trainer.hooks.append(Evaluate(model, loader))    # reduces the metric over all ranks
+    trainer.hooks.append(Evaluate(model, loader))  # reduces the metric over all ranks
 ```
 
 ## Use instead
 ```python
-trainer.hooks.append(Evaluate(model, loader))        # and what it reports is left to rank 0 inside
+trainer.hooks.append(Evaluate(model, loader))  # and what it reports is left to rank 0 inside
 ```
 
 ## Fix safety

@@ -22,7 +22,7 @@ for index, expert in enumerate(self.experts):
 ```python
 for index, expert in enumerate(self.experts):
     rows = (chosen == index).nonzero()
-    out[rows] = expert(x[rows])    # with no rows as well
+    out[rows] = expert(x[rows])  # with no rows as well
 ```
 Or shard the block around the parts, and not the parts.
 
