@@ -86,6 +86,11 @@ def last_name(node: ast.AST | None) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def names_in(node: ast.AST) -> set[str]:
+    """The variables that stand in a node: `rows` and `rank` of `rows[rank].sum()`."""
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+
+
 def decorator_name(node: ast.expr) -> str:
     """The last name of a decorator, called or not."""
     return last_name(node.func if isinstance(node, ast.Call) else node)

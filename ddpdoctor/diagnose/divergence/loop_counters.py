@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.stacks import Site
 from ddpdoctor.program import enclosing
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _start(loop: ast.For) -> ast.expr | None:
 
 
 def _tests_only(test: ast.expr, counter: str, loop: ast.For) -> bool:
-    names = {node.id for node in walk(test) if isinstance(node, ast.Name)}
+    names = names_in(test)
     changed = {name for body in loop.body for name in _stored(body)}
     called = any(isinstance(node, ast.Call) for node in walk(test))
     return counter in names and not called and not (names - {counter}) & changed

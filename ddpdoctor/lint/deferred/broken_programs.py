@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import FunctionNode
-from ddpdoctor.program.nodes import children, last_name, walk
+from ddpdoctor.program.nodes import children, last_name, names_in, walk
 from ddpdoctor.program.options import declared_by
 
 #: what gives options that are not written
@@ -179,7 +179,7 @@ class _Walk:
         yield from (_Part(statement.lineno, last, in_loop, part) for part in parts)
 
     def _is_passed_what_it_names(self, function: FunctionNode, call: ast.Call) -> bool:
-        given = {node.id for node in walk(call) if isinstance(node, ast.Name)}
+        given = names_in(call)
         named = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
         return named & self._held <= given
 

@@ -15,7 +15,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -73,13 +73,13 @@ def _averages(call: CallEvent) -> bool:
 def _goes_forward(facts: ModuleFacts, backward: CallEvent, loop: EnclosingLoop) -> bool:
     """Whether each turn also goes forward through torch's wrapper, and through the same one."""
     target = loop.node.target if isinstance(loop.node, ast.For) else None
-    turned = {n.id for n in walk(target) if isinstance(n, ast.Name)} if target is not None else set()
+    turned = names_in(target) if target is not None else set()
     for call in facts.methods("__call__"):
         if call.index > backward.index or not any(around.site == loop.site for around in call.context.loops):
             continue
         made = call.receiver.object if call.receiver is not None else None
         other = isinstance(made, Made) and made.path in collectives.WRAPPERS and not made.path.startswith("torch.")
-        named = {n.id for n in walk(call.node.func) if isinstance(n, ast.Name)}
+        named = names_in(call.node.func)
         if wrapping.is_wrapped(call.receiver) and not other and not named & turned:
             return True
     return False
@@ -168,7 +168,7 @@ def _counts(facts: ModuleFacts, module: Module, test: ast.expr, site: SourceSite
     if _has_remainder(test):
         return True
     function = innermost_function(module.tree, site.line)
-    names = {n.id for n in walk(test) if isinstance(n, ast.Name)}
+    names = names_in(test)
     scope: ast.AST = function or module.tree
     if any(_has_remainder(value) for value in _assigned(scope, names)):
         return True

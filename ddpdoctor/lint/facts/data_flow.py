@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionInfo
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 
 #: numbers of what is in a tensor
 _MEASURING = frozenset({
@@ -46,7 +46,7 @@ class DataFlow:
         return flow
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        names = {node.id for node in walk(target) if isinstance(node, ast.Name)}
+        names = names_in(target)
         if self._uses(value, self.data):
             self.data |= names
         if self._masks(value):

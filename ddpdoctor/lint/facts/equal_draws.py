@@ -16,7 +16,7 @@ from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Generator
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 
 
@@ -156,7 +156,7 @@ def _is_short(loop: EnclosingLoop) -> bool:
         return True
     if not isinstance(loop.node, ast.For):
         return False
-    counted = {n.id for n in walk(loop.node.target) if isinstance(n, ast.Name)}
+    counted = names_in(loop.node.target)
     ends = (s.test for s in loop.node.body if isinstance(s, ast.If) and isinstance(s.body[-1], ast.Break))
     return any(_reaches_few(test, counted) for test in ends)
 

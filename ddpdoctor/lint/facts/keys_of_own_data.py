@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
@@ -163,15 +163,11 @@ def _is_listed(facts: ModuleFacts, module: Module, key: ast.expr, name: str) -> 
     itself (`name`): then the dict has them all."""
     scope = innermost_function(module.tree, key.lineno) or module.tree
     around = [n for n in walk(scope) if isinstance(n, ast.For) and n.lineno <= key.lineno <= (n.end_lineno or 0)]
-    loop = next((n for n in reversed(around) if not _names(n.target).isdisjoint(_names(key))), None)
+    loop = next((n for n in reversed(around) if not names_in(n.target).isdisjoint(names_in(key))), None)
     if loop is None or _is_over_data(facts, loop) or last_name(_held(loop.iter)) == name:
         return False
     viewed = isinstance(loop.iter, ast.Call) and last_name(loop.iter.func) in _VIEWS
     return _held(loop.iter) is not None and (not viewed or getattr(scope, "name", "") == "__init__")
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _of_data(facts: ModuleFacts, modules: list[Module], module: Module, key: ast.expr) -> tuple[SourceSite, str] | None:
@@ -204,7 +200,7 @@ def _parameter(scope: ast.AST, key: ast.expr) -> str:
         return key.id
     for loop in (n for n in walk(scope) if isinstance(n, (ast.For, ast.comprehension))):
         held = _held(loop.iter)
-        if key.id in _names(loop.target) and isinstance(held, ast.Name) and held.id in given:
+        if key.id in names_in(loop.target) and isinstance(held, ast.Name) and held.id in given:
             return held.id
     return ""
 
@@ -225,14 +221,14 @@ def _data(facts: ModuleFacts, scope: ast.AST) -> set[str]:
     loops = [n for n in walk(scope) if isinstance(n, ast.For)]
     for loop in loops:
         if _is_over_data(facts, loop):
-            names |= _names(_without_count(loop))
+            names |= names_in(_without_count(loop))
     if not names:
         return names
     bound = [(t, n.value) for n in walk(scope) if isinstance(n, ast.Assign) for t in n.targets]
     bound += [(n.target, n.iter) for n in loops]
     for target, value in sorted(bound, key=lambda pair: pair[0].lineno):
         if _is_part(value, names):
-            names |= _names(target)
+            names |= names_in(target)
     return names
 
 

@@ -13,7 +13,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 
 #: methods that put something more into a list
@@ -33,7 +33,7 @@ def collected(facts: ModuleFacts, call: CallEvent, contents: Iterable[ast.expr])
     loops = list(_divided(facts, call)) if module is not None and scope is not None else []
     if module is None or scope is None or not loops or _gathers(facts, call, scope):
         return None
-    written = _made_of(scope, {name for content in contents for name in _names(content)})
+    written = _made_of(scope, {name for content in contents for name in names_in(content)})
     for loop in loops:
         if written & {name for node in walk(loop.node) for name in _filled(node)}:
             return loop.site
@@ -78,7 +78,7 @@ def _made_of(scope: ast.AST, names: set[str]) -> set[str]:
     known = -1
     while known < len(names):
         known = len(names)
-        names.update(name for targets, value in steps if targets & names for name in _names(value))
+        names.update(name for targets, value in steps if targets & names for name in names_in(value))
     return names
 
 
@@ -86,18 +86,14 @@ def _steps(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
     if isinstance(node, ast.Assign):
         yield {target.id for target in node.targets if isinstance(target, ast.Name)}, node.value
     elif isinstance(node, (ast.For, ast.comprehension)):
-        yield _names(node.target), node.iter
+        yield names_in(node.target), node.iter
 
 
 def _filled(node: ast.AST) -> Iterator[str]:
     """The variable to which a statement adds something."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING:
-        yield from _names(node.func.value)
+        yield from names_in(node.func.value)
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
     for target in targets:
         if isinstance(target, ast.Subscript) or isinstance(node, ast.AugAssign):
-            yield from _names(target.value if isinstance(target, ast.Subscript) else target)
-
-
-def _names(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
+            yield from names_in(target.value if isinstance(target, ast.Subscript) else target)

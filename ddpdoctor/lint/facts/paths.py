@@ -15,7 +15,7 @@ from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
 
@@ -202,7 +202,7 @@ def _origins(call: CallEvent, node: ast.expr) -> list[ast.expr]:
     loops = [loop.node for loop in call.context.loops if isinstance(loop.node, ast.For)]
     found, seen = [node], set[str]()
     for part in found:
-        for name in {n.id for n in walk(part) if isinstance(n, ast.Name)} - seen:
+        for name in names_in(part) - seen:
             seen.add(name)
             found += _values(module, function, name)
             found += (loop.iter for loop in loops if name in _names(text_of(loop.target)))

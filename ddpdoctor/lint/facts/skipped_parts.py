@@ -14,7 +14,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
-from ddpdoctor.program.nodes import last_name, parents, walk
+from ddpdoctor.program.nodes import last_name, names_in, parents, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
@@ -93,7 +93,7 @@ def _looped(module: Module, name: ast.Name) -> set[str]:
     scope = innermost_function(module.tree, name.lineno) or module.tree
     found: set[str] = set()
     for node in walk(scope):
-        if isinstance(node, ast.For) and name.id in _targets(node.target) and _around(node, name):
+        if isinstance(node, ast.For) and name.id in names_in(node.target) and _around(node, name):
             owners = {part.value for part in walk(node.iter) if isinstance(part, ast.Attribute)}
             found |= {n.attr for n in walk(node.iter) if isinstance(n, ast.Attribute) and n not in owners} - _GIVING
         elif isinstance(node, ast.Call) and last_name(node.func) == "isinstance" and len(node.args) == 2:
@@ -109,10 +109,6 @@ _GIVING = frozenset({"modules", "named_modules", "children", "named_children", "
 
 def _around(block: ast.For, node: ast.expr) -> bool:
     return block.lineno <= node.lineno <= (block.end_lineno or 0)
-
-
-def _targets(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _of_class(cls: ClassInfo, names: dict[str, CallEvent]) -> Iterator[Skipped]:
@@ -156,9 +152,9 @@ def _elements(nodes: list[ast.AST], part: str) -> set[str]:
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, (ast.For, ast.comprehension)) and any(_is_attribute(n, part) for n in walk(node.iter)):
-            found |= _targets(node.target)
+            found |= names_in(node.target)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
-            found |= {n for t in node.targets if _is_attribute(node.value.value, part) for n in _targets(t)}
+            found |= {n for t in node.targets if _is_attribute(node.value.value, part) for n in names_in(t)}
     return found
 
 

@@ -12,7 +12,7 @@ from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 
 
 def named(frame: Frame, name: str, value: Value) -> Value:
@@ -38,10 +38,10 @@ def _gone_back_from(function: ast.AST) -> frozenset[str]:
 def _found_back_from(function: ast.AST) -> frozenset[str]:
     nodes = walk(function)
     calls = (node for node in nodes if isinstance(node, ast.Call) and last_name(node.func) == "backward")
-    found = {name for call in calls for name in _names(call)}
+    found = {name for call in calls for name in names_in(call)}
     bound = [pair for node in nodes for pair in _bound(node)] if found else []
     for _ in range(_STEPS):
-        found |= {name for target, value in bound if target in found for name in _names(value)}
+        found |= {name for target, value in bound if target in found for name in names_in(value)}
     return frozenset(found)
 
 
@@ -56,7 +56,3 @@ def _bound(node: ast.AST) -> list[tuple[str, ast.expr]]:
 
 #: how many assignments may lie between a loss and what goes backward
 _STEPS = 3
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import names_in, walk
 
 
 class Rename(NamedTuple):
@@ -77,7 +77,7 @@ def asks_version(node: ast.AST) -> bool:
     if isinstance(node, ast.Try):
         return any(_catches_absence(handler) for handler in node.handlers)
     if isinstance(node, (ast.If, ast.IfExp)):
-        words = {n.id for n in walk(node.test) if isinstance(n, ast.Name)}
+        words = names_in(node.test)
         words |= {n.attr for n in walk(node.test) if isinstance(n, ast.Attribute)}
         return any("version" in w.lower() or w in ("hasattr", "parse") or "torch_" in w.lower() for w in words)
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr")
@@ -86,5 +86,5 @@ def asks_version(node: ast.AST) -> bool:
 def _catches_absence(handler: ast.ExceptHandler) -> bool:
     if handler.type is None:
         return True
-    names = {n.id for n in walk(handler.type) if isinstance(n, ast.Name)}
+    names = names_in(handler.type)
     return bool(names & {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception"})

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import exclusion, saved_states
+from ddpdoctor.lint.facts import exclusion, saved_states, turns
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -88,7 +88,7 @@ def _may_be_wrapped_later(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def _beside(facts: ModuleFacts, call: CallEvent) -> list[CallEvent]:
     """Where what comes to the call also wraps something."""
-    return [one for one in facts.named(*collectives.WRAPPERS) if one.context.calls[:1] == call.context.calls[:1]]
+    return [one for one in facts.named(*collectives.WRAPPERS) if turns.same_root(one.context, call.context)]
 
 
 def _is_wrapped_later(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -47,7 +47,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import names_in, walk
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -153,7 +153,7 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
 def _is_read_nowhere(facts: ModuleFacts, sent: ast.expr, call: CallEvent) -> bool:
     """Whether what is sent are variables of the function that it reads nowhere else: nothing depends on them."""
     function = innermost_function(facts.module.tree, call.site.line)
-    names = {node.id for node in walk(sent) if isinstance(node, ast.Name)}
+    names = names_in(sent)
     if function is None or not names or any(isinstance(node, (ast.Attribute, ast.Call)) for node in walk(sent)):
         return False
     own = set(walk(sent))

@@ -63,7 +63,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
@@ -183,7 +183,7 @@ def _is_padded(over: Value | None) -> bool:
 def _takes_from(call: CallEvent, iteration: Iteration) -> bool:
     """Whether what is gathered comes from this loop: gathered in it, or after it from what it has filled."""
     loop = iteration.loop.node
-    filled = not _filled_in(loop).isdisjoint(name for arg in call.node.args for name in _names(arg))
+    filled = not _filled_in(loop).isdisjoint(name for arg in call.node.args for name in names_in(arg))
     if any(inside.node is loop for inside in call.context.loops):
         return filled or any(value.tags & Tag.BATCH for value in call.args)
     after = call.site.file == iteration.loop.site.file and call.site.line > iteration.loop.site.line
@@ -206,14 +206,14 @@ def _cut(iteration: Iteration, results: set[str] | None = None) -> bool:
     function, loop = iteration.context.function, iteration.loop.node
     tree: ast.AST = function.node if function is not None else iteration.context.module.tree
     target = getattr(loop, "target", None)
-    of_batch = _names(target) if target is not None else set()
+    of_batch = names_in(target) if target is not None else set()
     computed = {n.id for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | {"len"}
     cut = [
         node for node in walk(tree) if isinstance(node, ast.Subscript) and _ends_early(node.slice, of_batch, computed)
     ]
     if results is None:
         return bool(cut)
-    return any(not results.isdisjoint(_names(node.value)) for node in cut) or any(
+    return any(not results.isdisjoint(names_in(node.value)) for node in cut) or any(
         node in cut for node in walk(loop) if isinstance(node, ast.Subscript)
     )
 
@@ -222,9 +222,5 @@ def _ends_early(index: ast.expr, of_batch: set[str], computed: set[str]) -> bool
     first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
     if not isinstance(first, ast.Slice) or first.lower is not None or first.upper is None or first.step is not None:
         return False
-    names = _names(first.upper)
+    names = names_in(first.upper)
     return bool(names - computed) and names.isdisjoint(of_batch)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}

@@ -57,7 +57,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Method
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import names_in, walk
 
 #: methods that give back the layer itself
 _MOVES = ("to", "cuda", "half", "bfloat16", "float", "train", "eval")
@@ -144,7 +144,7 @@ def _by_name(loop: ast.For, test: ast.expr) -> bool:
         return False
     name, inner = loop.target.elts[0].id, {n.id for c in walk(test) if isinstance(c, ast.comprehension)
                                            for n in walk(c.target) if isinstance(n, ast.Name)}  # fmt: skip
-    read = {n.id for n in walk(test) if isinstance(n, ast.Name)} - inner
+    read = names_in(test) - inner
     values = {n.id for n in walk(loop.target.elts[-1]) if isinstance(n, ast.Name)}
     texts = not any(isinstance(n, ast.Attribute) and getattr(n.value, "id", "") not in inner | {name}
                     for n in walk(test))  # fmt: skip

@@ -50,7 +50,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -98,10 +98,6 @@ def _is_summed_loss(call: CallEvent) -> bool:
     return summed and own and group is None and heuristics.IS_LOSS.found_in(text_of(call.node.args[0]))
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
-
-
 def _divides(node: ast.AST, name: str) -> bool:
     """`loss / world_size`, `loss /= world_size`, `loss.div_(world_size)`."""
     of: ast.expr
@@ -115,21 +111,21 @@ def _divides(node: ast.AST, name: str) -> bool:
         of, by = node.func.value, node.args[0]
     else:
         return False
-    return name in _names(of) and heuristics.NUMBER_OF_RANKS.found_in(text_of(by))
+    return name in names_in(of) and heuristics.NUMBER_OF_RANKS.found_in(text_of(by))
 
 
 def _is_scaled(nodes: list[ast.AST], name: str) -> bool:
     """Whether anything in the function divides or multiplies it, in whatever way, or gives it back."""
     for node in nodes:
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, _SCALES) and name in _names(node.target):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, _SCALES) and name in names_in(node.target):
             return True
-        if isinstance(node, ast.BinOp) and isinstance(node.op, _SCALES) and name in _names(node):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _SCALES) and name in names_in(node):
             return True
-        if isinstance(node, ast.Call) and last_name(node.func) in _SCALING and name in _names(node):
+        if isinstance(node, ast.Call) and last_name(node.func) in _SCALING and name in names_in(node):
             return True
-        if isinstance(node, ast.Assign) and name in _names(node.targets[0]) and _is_divided(node.value):
+        if isinstance(node, ast.Assign) and name in names_in(node.targets[0]) and _is_divided(node.value):
             return True
-        if isinstance(node, ast.Return) and node.value is not None and name in _names(node.value):
+        if isinstance(node, ast.Return) and node.value is not None and name in names_in(node.value):
             return True
     return False
 
@@ -162,7 +158,7 @@ def _goes_backward(later: list[ast.AST], name: str) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "backward"
-        and bool(names & _names(node))
+        and bool(names & names_in(node))
         for node in later
     )
 
@@ -175,5 +171,5 @@ def _carried(value: ast.expr) -> set[str]:
     """Names in an expression whose gradients it has."""
     left = {id(n.func.value) for n in walk(value) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
             and n.func.attr in _LEAVES_GRADIENT}  # fmt: skip
-    dropped = {name for n in walk(value) if id(n) in left for name in _names(n)}
-    return _names(value) - dropped
+    dropped = {name for n in walk(value) if id(n) in left for name in names_in(n)}
+    return names_in(value) - dropped

@@ -46,7 +46,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name, names_in, walk
 
 RULE = LintRule(
     "DD126",
@@ -119,7 +119,7 @@ def _calls(node: ast.AST) -> set[str]:
 
 def _words(node: ast.AST) -> set[str]:
     names = _calls(node) - {"sleep"}
-    return names | {n.id for n in walk(node) if isinstance(n, ast.Name)} - {"time", "os"}
+    return names | names_in(node) - {"time", "os"}
 
 
 def _behind_barrier(facts: ModuleFacts, loop: ast.While) -> bool:
