@@ -3,6 +3,7 @@
 An entry belongs to one file under certain settings. It holds the digest of the file, the digests of the files of the
 project that its analysis read, and every path at which it looked for one, with the answer. An entry counts only while
 all of them are as they were, so a module that is edited, added, removed or renamed ends the entries that depend on it.
+What the rest of a project says of its findings is an entry of the project, which counts as long.
 
 Entries are separate files, each replaced as a whole: runs side by side can at worst do the same work twice. Nothing in
 them is executed, and one that cannot be read is no entry.
@@ -18,16 +19,16 @@ import time
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import ddpdoctor
-from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.files import digest_of, is_file, listed, names_in, read_file
+from ddpdoctor.lint.grounds import Grounds, Listing, digest
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model import codec
 from ddpdoctor.model.finding import Finding
-from ddpdoctor.model.record import field, record
+from ddpdoctor.model.record import record
 
 #: days after which an entry that was not written again is removed
 KEPT_DAYS = 30
@@ -35,16 +36,6 @@ _DAY = 86_400.0
 #: folders of the package whose code decides what is found
 CODE = ("lint", "lint/deferred", "lint/facts", "lint/interpreter", "lint/knowledge", "lint/ranks", "lint/rules",
         "lint/values", "model", "program")  # fmt: skip
-
-
-@record(slots=True)
-class Grounds:
-    """What a result rests on besides the file itself."""
-
-    #: digest of each file that was read, "" for one that could not be
-    files: dict[str, str] = field(default_factory=dict)
-    #: whether there is a file, by path
-    there: dict[str, bool] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True)
@@ -68,38 +59,62 @@ class Cache:
         #: answers that this run already has
         self._digests: dict[str, str] = {}
         self._there: dict[str, bool] = {}
+        self._listed: dict[Listing, str] = {}
+        self._names: dict[str, str] = {}
 
     def find(self, path: str, raw: bytes, *, named: bool) -> Entry | None:
         """The entry of a file with these contents; None if there is none, or something that it rests on has changed."""
+        return self._find((os.path.abspath(path), path, named), digest(raw))  # noqa: PTH100 - of every file
+
+    def store(self, path: str, raw: bytes, entry: Entry, grounds: Grounds, *, named: bool) -> None:
+        """Keep an entry in place of an earlier one; a folder that cannot be written to keeps nothing."""
+        self._store((os.path.abspath(path), path, named), digest(raw), entry, grounds)  # noqa: PTH100 - as above
+
+    def told(self, top: str, asked: tuple[Finding, ...], how: object) -> tuple[Finding, ...] | None:
+        """What became of findings of the project in a folder; None if that is not known, or not any more; `how`: what
+        else it depends on."""
+        entry = self._find((top, self._asked(asked, how)))
+        return entry.findings if entry is not None else None
+
+    def store_told(
+        self, top: str, asked: tuple[Finding, ...], how: object, told: tuple[Finding, ...], grounds: Grounds
+    ) -> None:
+        """Keep what became of them."""
+        self._store((top, self._asked(asked, how)), "", Entry(told, ()), grounds)
+
+    @staticmethod
+    def _asked(asked: tuple[Finding, ...], how: object) -> str:
+        return digest(repr((asked, how)).encode(errors="surrogatepass"))
+
+    def _find(self, key: tuple[object, ...], content: str = "") -> Entry | None:
         try:
-            data = Path(self._place(path, named=named)).read_bytes()
+            data = Path(self._place(key)).read_bytes()
             entry = json.loads(zlib.decompress(data))
-            if entry["content"] != digest(raw) or not self._holds(entry):
+            if entry["content"] != content or not self._holds(entry):
                 return None
             findings, unsure = (_decoded(entry[kind]) for kind in ("findings", "unsure"))
             return Entry(findings, unsure, int(entry["hints"]))
         except (OSError, zlib.error, ValueError, LookupError, TypeError, AttributeError):
             return None
 
-    def store(self, path: str, raw: bytes, entry: Entry, grounds: Grounds, *, named: bool) -> None:
-        """Keep an entry in place of an earlier one; a folder that cannot be written to keeps nothing."""
+    def _store(self, key: tuple[object, ...], content: str, entry: Entry, grounds: Grounds) -> None:
         there: dict[str, dict[str, int]] = {}
         for asked, answer in grounds.there.items():
             folder, _, name = asked.rpartition("/")
             there.setdefault(folder, {})[name] = int(answer)
-        content = {
-            "content": digest(raw), "files": grounds.files, "there": there,
+        held = {
+            "content": content, "files": grounds.files, "there": there,
+            "listed": [(*listing, found) for listing, found in grounds.listed.items()], "names": grounds.names,
             "findings": codec.encode(entry.findings), "unsure": codec.encode(entry.unsure), "hints": entry.hints,
         }  # fmt: skip
-        place = self._place(path, named=named)
+        place = self._place(key)
         part = f"{place}.{os.getpid()}"
         with suppress(OSError, ValueError):
-            Path(part).write_bytes(zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1))
+            Path(part).write_bytes(zlib.compress(json.dumps(held, separators=(",", ":")).encode(), 1))
             os.replace(part, place)  # noqa: PTH105 - many a second
 
-    def _place(self, path: str, *, named: bool) -> str:
-        absolute = os.path.abspath(path)  # noqa: PTH100 - of every file
-        return f"{self._folder}/{digest(repr((absolute, path, named, self._how)).encode(errors='surrogatepass'))}"
+    def _place(self, key: tuple[object, ...]) -> str:
+        return f"{self._folder}/{digest(repr((*key, self._how)).encode(errors='surrogatepass'))}"
 
     def _holds(self, entry: Mapping[str, Any]) -> bool:
         there: Mapping[str, Mapping[str, int]] = entry["there"]
@@ -107,6 +122,11 @@ class Cache:
             for name, answer in names.items():
                 if self._exists(f"{folder}/{name}") != bool(answer):
                     return False
+        if any(self._names_in(folder) != known for folder, known in entry["names"].items()):
+            return False
+        for top, endings, most, known in entry["listed"]:
+            if self._listing(Listing(top, tuple(endings), most)) != known:
+                return False
         return all(self._digest(path) == known for path, known in entry["files"].items())
 
     def _exists(self, path: str) -> bool:
@@ -121,10 +141,17 @@ class Cache:
             known = self._digests[path] = digest(read_file(path))
         return known
 
+    def _listing(self, listing: Listing) -> str:
+        known = self._listed.get(listing)
+        if known is None:
+            known = self._listed[listing] = digest_of(listed(listing))
+        return known
 
-def digest(raw: bytes | None) -> str:
-    """A digest of a file's bytes, "" if there are none to be had."""
-    return blake2b(raw, digest_size=16).hexdigest() if raw is not None else ""
+    def _names_in(self, folder: str) -> str:
+        known = self._names.get(folder)
+        if known is None:
+            known = self._names[folder] = digest_of(names_in(folder))
+        return known
 
 
 def opened(settings: Settings, root: str = "") -> Cache | None:

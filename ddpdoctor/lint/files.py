@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ddpdoctor import workers
 from ddpdoctor.errors import InputError
 from ddpdoctor.lint import screening
+from ddpdoctor.lint.grounds import Grounds, Listing, digest
 from ddpdoctor.lint.knowledge.packages import NEVER_LOCAL
 from ddpdoctor.lint.settings import Settings, matches
-from ddpdoctor.program import source
+from ddpdoctor.program import libraries, source
 
 #: files that one process screens faster than several do
 LOOKS = 500
@@ -31,17 +34,81 @@ def read_file(path: str) -> bytes | None:
     """
     try:
         with open(path, "rb", opener=_open_regular) as stream:
-            return stream.read(source.LARGEST + 1)
+            raw = stream.read(source.LARGEST + 1)
     except (OSError, ValueError):
-        return None
+        raw = None
+    for grounds in _observing:
+        if path not in grounds.files:
+            grounds.files[path] = digest(raw)
+    return raw
 
 
 def is_file(path: str) -> bool:
     """Whether a regular file exists, from one `stat`."""
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - many a second
+        found = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - many a second
     except (OSError, ValueError):
-        return False
+        found = False
+    for grounds in _observing:
+        grounds.there.setdefault(path, found)
+    return found
+
+
+def listed(listing: Listing) -> list[str]:
+    """The files of a listing, in the order of a walk; none of a folder that cannot be listed.
+
+    Hidden folders and those of other people's code, as environments are, are left out.
+    """
+    paths = list(itertools.islice(_below(listing.top, listing.endings), listing.most))
+    for grounds in _observing:
+        grounds.listed.setdefault(listing, digest_of(paths))
+    return paths
+
+
+def names_in(folder: str) -> list[str]:
+    """The names of what a folder holds, sorted; none if it cannot be listed."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+    except OSError:
+        names = []
+    for grounds in _observing:
+        grounds.names.setdefault(folder, digest_of(names))
+    return names
+
+
+def digest_of(paths: list[str]) -> str:
+    """A digest of paths or names, in their order."""
+    return digest(os.fsencode("\0".join(paths)))
+
+
+#: folders in a project that are none of its own
+AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
+
+
+def _below(top: str, endings: tuple[str, ...]) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in AROUND and not _is_environment(
+            f"{folder}/{f}"))  # fmt: skip
+        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith(endings))
+
+
+def _is_environment(folder: str) -> bool:
+    return os.path.isfile(f"{folder}/pyvenv.cfg")  # noqa: PTH113 - as above
+
+
+#: where it is kept what is asked of the disk
+_observing: list[Grounds] = []
+
+
+@contextmanager
+def observed() -> Iterator[Grounds]:
+    """Keep what is read, looked for and listed meanwhile: that is what the result rests on."""
+    grounds = Grounds()
+    _observing.append(grounds)
+    try:
+        yield grounds
+    finally:
+        _observing.pop()
 
 
 def _open_regular(path: str, flags: int) -> int:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
-from ddpdoctor.lint.cache import Cache, Entry, Grounds, digest
+from ddpdoctor.lint.cache import Cache, Entry
 from ddpdoctor.lint.deferred import deferral
 from ddpdoctor.lint.deferred.started_ranks import OF_SEVERAL_RANKS
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.grounds import Grounds, digest
 from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity, source_of

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import replace
 
 from ddpdoctor.lint import registry
+from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached
 from ddpdoctor.lint.deferred.confirmations import confirmation
 from ddpdoctor.lint.deferred.repository import Repository, top_of
 from ddpdoctor.lint.deferred.started_ranks import depends_on_the_start
+from ddpdoctor.lint.files import observed
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 
 #: notes of what only the project's other files can show
@@ -19,20 +21,41 @@ _OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.U
 _DROPPED = frozenset({"DD101", "DD134"})
 
 
-def confirmed(findings: Iterable[Finding], named: Set[str] = frozenset()) -> Iterator[Finding]:
+def confirmed(
+    findings: Iterable[Finding], named: Set[str] = frozenset(), cache: Cache | None = None
+) -> Iterator[Finding]:
     """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors.
 
-    Of the files in `named`, how the repository starts them is not asked: who names a file means to start it.
+    Of the files in `named`, how the repository starts them is not asked: who names a file means to start it. What
+    `cache` knows is not asked again.
     """
-    repositories: dict[str, Repository] = {}
+    for top, open_ in _by_project(findings).items():
+        repository = Repository(top)
+        how = (repository.root, sorted({finding.file for finding in open_} & named))
+        told = cache.told(top, open_, how) if cache is not None else None
+        if told is None:
+            with observed() as grounds:
+                told = tuple(_confirmed(repository, open_, named))
+            if cache is not None:
+                cache.store_told(top, open_, how, told, grounds)
+        yield from told
+
+
+def _by_project(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
+    """The findings of each project, by its folder."""
     tops: dict[str, str] = {}
+    found: dict[str, tuple[Finding, ...]] = {}
     for finding in findings:
         path = os.path.abspath(finding.file)  # noqa: PTH100 - as the folders that are climbed out of
         folder = os.path.dirname(path)  # noqa: PTH120 - as above
         if folder not in tops:
             tops[folder] = top_of(path)
-        top = tops[folder]
-        repository = repositories.setdefault(top, Repository(top))
+        found[tops[folder]] = (*found.get(tops[folder], ()), finding)
+    return found
+
+
+def _confirmed(repository: Repository, findings: Iterable[Finding], named: Set[str]) -> Iterator[Finding]:
+    for finding in findings:
         shown = confirmation(repository, finding, asked=_noted(finding), started=finding.file in named)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 
 from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
@@ -18,17 +17,17 @@ from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
-from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.lint.files import AROUND, is_file, listed, names_in, read_file
+from ddpdoctor.lint.grounds import Listing
 from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.model.record import record
-from ddpdoctor.program import libraries, source
+from ddpdoctor.program import source
 from ddpdoctor.program.project import CLIMBED
 
 #: most files of a project: beyond that, not all of them can be searched
 MOST = 300
 #: the same for files that are only searched for the name of a function
 MOST_CALLERS = 1_500
-_AROUND = frozenset({*libraries.FOLDERS, "node_modules", "build", "dist"})
 #: ends of the names of all files in which people write how their programs are started and what they need; and the most
 #: of them that are read
 SCRIPTS = (
@@ -67,7 +66,7 @@ class Repository:
     @cached_property
     def texts(self) -> dict[str, bytes] | None:
         """The project's files by path; None if there are too many."""
-        paths = list(itertools.islice(_files(self.top), MOST_CALLERS + 1))
+        paths = _programs(self.top)
         read = {path: raw for path in paths if (raw := read_file(path)) is not None}
         return read if len(paths) <= MOST_CALLERS and len(read) == len(paths) else None
 
@@ -160,7 +159,7 @@ class Repository:
 
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""
-        files = itertools.islice(_files(self._root or self.top), MOST_CALLERS)
+        files = _programs(self.root or self.top)
         return sum(posixpath.basename(file) == posixpath.basename(path) for file in files) <= 1
 
     @cached_property
@@ -173,7 +172,7 @@ class Repository:
         described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
         scripts = {**self._read(SCRIPTS), **described, **{path: script.text for path, script in held.items()}}
         places = {path: script.places for path, script in held.items()}
-        return Launches(scripts, self._root, places, ProcessNumbers(self.texts or {}), self._read(("setup.py",)))
+        return Launches(scripts, self.root, places, ProcessNumbers(self.texts or {}), self._read(("setup.py",)))
 
     @cached_property
     def configurations(self) -> Configurations:
@@ -188,14 +187,14 @@ class Repository:
     @cached_property
     def saves_nothing(self) -> bool:
         """Whether no program of the whole repository, which is at hand and can be read, saves weights."""
-        paths = list(itertools.islice(_files(self._root), MOST_CALLERS + 1)) if self._root else []
+        paths = _programs(self.root) if self.root else []
         read = map(read_file, paths)
         return 0 < len(paths) <= MOST_CALLERS and not any(raw is None or _SAVES.search(raw) for raw in read)
 
     @cached_property
     def saves_nothing_here(self) -> bool:
         """The same of the project's own folder: what trains there would save there what it goes on from."""
-        texts = (self.texts or {}).values() if self._root else ()
+        texts = (self.texts or {}).values() if self.root else ()
         return bool(texts) and not any(map(_SAVES.search, texts))
 
     def is_unused(self, path: str, line: int) -> bool:
@@ -251,7 +250,7 @@ class Repository:
         something with it; so it may where there are too many files."""
         word = asked_values.word_of(name)
         said = (*self.launches.scripts.values(), *self.configurations.files.values())
-        paths = list(itertools.islice(_files(self._root or self.top), MOST_CALLERS + 1))
+        paths = _programs(self.root or self.top)
         if len(paths) > MOST_CALLERS or any(map(word.search, said)):
             return True
         return any(raw is None or asked_values.mentions(raw, name) for raw in map(read_file, paths))
@@ -260,7 +259,7 @@ class Repository:
         """The folder of a known library of which the repository holds a copy, if the file is in what goes with it: its
         tests, examples and tools; "" otherwise."""
         folder = posixpath.dirname(path)
-        while self._root and folder.startswith(f"{self._root}/"):
+        while self.root and folder.startswith(f"{self.root}/"):
             texts = (read_file(f"{folder}/{name}") or b"" for name in _BUILT_BY)
             named = (found.decode().replace("-", "_") for text in texts for found in _NAME.findall(text))
             library = next(filter(None, map(packages.LIBRARIES.get, named)), "")
@@ -271,23 +270,23 @@ class Repository:
 
     def is_test(self, path: str) -> bool:
         """Whether a file is a test, by its path in the repository."""
-        return heuristics.OF_TESTS.found_in(path[len(self._root or self.top) :])
+        return heuristics.OF_TESTS.found_in(path[len(self.root or self.top) :])
 
     def _is_named_around(self, word: re.Pattern[bytes]) -> bool:
         """Whether a program of the repository outside of the project's folder names something, or cannot be read."""
-        paths = list(itertools.islice(_files(self._root), MOST_CALLERS + 1)) if self._root else []
-        around = [p for p in paths if not p.startswith(f"{self.top}/") and not _is_apart(p[len(self._root) :])]
+        paths = _programs(self.root) if self.root else []
+        around = [p for p in paths if not p.startswith(f"{self.top}/") and not _is_apart(p[len(self.root) :])]
         read = map(read_file, around)
         return len(paths) > MOST_CALLERS or any(raw is None or word.search(raw) for raw in read)
 
     def _read(self, endings: tuple[str, ...], largest: int = LARGEST_SCRIPT) -> dict[str, bytes]:
         """The repository's files with these endings by path, those of a size that people write."""
-        found = itertools.islice(_files(self._root, endings), MOST_SCRIPTS) if self._root else ()
+        found = listed(Listing(self.root, endings, MOST_SCRIPTS)) if self.root else ()
         read = ((path, read_file(path)) for path in found)
         return {path: raw for path, raw in read if raw is not None and len(raw) <= largest}
 
     @cached_property
-    def _root(self) -> str:
+    def root(self) -> str:
         """The folder of the repository that the project is in, "" if there is none; of a copy without its history (an
         archive, an image), the outermost folder below the user's own that has what repositories have."""
         around = [self.top]
@@ -310,7 +309,7 @@ def top_of(path: str) -> str:
         return importing
     if _is_root(top):
         return top
-    return folder if posixpath.basename(top) in _AROUND else top
+    return folder if posixpath.basename(top) in AROUND else top
 
 
 def _importing(top: str) -> str:
@@ -330,10 +329,7 @@ def _importing(top: str) -> str:
 def _imports(folder: str, name: str) -> bool:
     """Whether a program in the folder imports something of a folder beside it."""
     named = re.compile(rb"^[ \t]*(?:from|import)[ \t]+" + re.escape(name.encode()) + rb"\b", re.MULTILINE)
-    try:
-        beside = [entry for entry in os.listdir(folder) if entry.endswith(".py")]  # noqa: PTH208 - as below
-    except OSError:
-        return False
+    beside = (entry for entry in names_in(folder) if entry.endswith(".py"))
     return any(named.search(read_file(f"{folder}/{entry}") or b"") for entry in beside)
 
 
@@ -347,10 +343,7 @@ _OF_ROOTS = ((".github",), ("license",), ("licence",), (".gitignore", "readme"))
 
 
 def _looks_like_root(folder: str) -> bool:
-    try:
-        held = {name.lower().rpartition(".")[0] or name.lower() for name in os.listdir(folder)}  # noqa: PTH208 - as above
-    except OSError:
-        return False
+    held = {name.lower().rpartition(".")[0] or name.lower() for name in names_in(folder)}
     return any(held.issuperset(names) for names in _OF_ROOTS)
 
 
@@ -367,18 +360,13 @@ def _names(text: bytes, name: bytes) -> bool:
 
 def _holds(folder: str, name: str) -> bool:
     """Whether a folder has anything of a name, whatever its ending."""
-    try:
-        return any(entry.partition(".")[0] == name for entry in os.listdir(folder))  # noqa: PTH208 - names alone
-    except OSError:
-        return False
+    return any(entry.partition(".")[0] == name for entry in names_in(folder))
 
 
 def _is_apart(path: str) -> bool:
     return not _APART.isdisjoint(posixpath.dirname(path).split("/"))
 
 
-def _files(top: str, endings: tuple[str, ...] = (".py", ".ipynb")) -> Iterator[str]:
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _AROUND and not is_file(
-            f"{folder}/{f}/pyvenv.cfg"))  # fmt: skip
-        yield from (f"{folder}/{name}" for name in sorted(names) if name.endswith(endings))
+def _programs(top: str) -> list[str]:
+    """The programs and notebooks below a folder: one more than can be searched, if there are as many."""
+    return listed(Listing(top, (".py", ".ipynb"), MOST_CALLERS + 1))

@@ -14,7 +14,9 @@ import pytest
 
 import ddpdoctor
 from ddpdoctor.lint import cache, engine, linter, registry
-from ddpdoctor.lint.cache import Cache, Entry, Grounds
+from ddpdoctor.lint.cache import Cache, Entry
+from ddpdoctor.lint.deferred import deferral
+from ddpdoctor.lint.grounds import Grounds
 from ddpdoctor.lint.settings import Settings
 from tests.unit.lint.command import BROKEN, PROGRAM, lint
 
@@ -117,6 +119,80 @@ def test_an_entry_holds_only_for_the_same_bytes() -> None:
     assert kept.find("a.py", b"pass", named=False) == Entry((), ())
     assert kept.find("a.py", b"pass ", named=False) is None
     assert kept.find("a.py", b"pass", named=True) is None
+
+
+SAMPLES = """import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main():
+    dist.init_process_group("gloo")
+    data = list(range(100))
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(9):
+        for batch in loader:
+            print(batch)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    """A repository with a program that a script starts as several ranks."""
+    (folder / ".git").mkdir()
+    (folder / "train.py").write_text(SAMPLES)
+    (folder / "roles.py").unlink()
+    (folder / "run.sh").write_text("torchrun --nproc_per_node 8 train.py\n")
+    return folder
+
+
+def severities() -> list[str]:
+    return [f.severity.value for f in engine.lint(["."], SETTINGS, cache=opened()).findings]
+
+
+def asked(run: Callable[[], object]) -> int:
+    """About how many findings a run asks the repository."""
+    with mock.patch.object(deferral, "confirmation", wraps=deferral.confirmation) as question:
+        run()
+    return question.call_count
+
+
+def test_what_the_repository_says_is_not_asked_again(repository: Path) -> None:
+    assert severities() == ["warning"]
+    assert asked(severities) == 0
+    assert severities() == ["warning"]
+
+
+@pytest.mark.parametrize("name", ["run.sh", "README.md", "jobs/eval.sh"])
+def test_what_changes_how_it_is_started_is_noticed(repository: Path, name: str) -> None:
+    (repository / "run.sh").write_text("python train.py\n")
+    assert severities() == ["hint"]
+    assert asked(severities) == 0
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("torchrun --nproc_per_node 8 ../train.py\ntorchrun --nproc_per_node 8 train.py\n")
+    assert severities() == ["warning"]
+    (repository / name).unlink()
+    assert severities() == (["warning"] if name == "run.sh" else ["hint"])
+
+
+def test_another_file_of_the_project_is_noticed(repository: Path) -> None:
+    (repository / "run.sh").unlink()
+    (repository / "single.sh").write_text("python train.py\n")
+    assert severities() == ["hint"]
+    (repository / "job.py").write_text("import subprocess\n\nsubprocess.run(['torchrun', 'train.py'])\n")
+    assert asked(severities) == 1
+    assert asked(severities) == 0
+
+
+def test_a_file_that_is_named_has_an_answer_of_its_own(repository: Path) -> None:
+    (repository / "run.sh").write_text("python train.py\n")
+    assert severities() == ["hint"]
+    named = engine.lint(["train.py"], SETTINGS, cache=opened()).findings
+    assert [f.severity.value for f in named] == ["warning"]
+    assert severities() == ["hint"]
 
 
 def test_the_folder_is_its_owners_alone() -> None:
