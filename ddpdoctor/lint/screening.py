@@ -17,6 +17,8 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"RANK": (b'RANK"', b"RANK'"),
     b"rank": (b"rank_zero", b"get_rank", b"local_rank", b"local-rank"),
     b"process": (b"process_group", b"main_process", b"process_zero"),
+    # decorators that leave a function to one rank
+    b"_only": (b"master_only", b"main_only", b"rank0_only"),
     b"ccelerate": (b"from accelerate", b"import accelerate"),
     b"lightning": (b"pytorch_lightning", b"import lightning", b"from lightning"),
     b"ignite": (b"from ignite", b"import ignite"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from ddpdoctor.lint.deferred.asked_versions import (
     older_torch,
     unparsed,
 )
-from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached, path_of, trees_at
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
@@ -44,6 +45,8 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import DONE_BY, Does, that
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 _SETTING = "|".join(name for name in that(Does.EPOCHS) if name not in DONE_BY)
 #: something sets a sampler's epoch: the program, or a framework; of transformers its Trainer, not a tokenizer
@@ -55,6 +58,9 @@ _SEEDS_MADE = re.compile(
     rb"|(?<![-\w\"'{])[-+*^](?!-)=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank|seed[^\n]*[-+*^][^\n]*rank"
 )
 
+
+#: nothing is known of a call but its name, unless other files show more
+_NOTHING_ALONE = frozenset({"DD111"})
 
 _Ask = Callable[[Repository, Finding], Confirmation | None]
 
@@ -68,6 +74,8 @@ def confirmation(
     told = ask(repository, finding) if ask is not None else None
     if told is not None and told.severity is Severity.HINT:
         return told
+    if told is None and finding.code in _NOTHING_ALONE and is_unreached(finding):
+        return None
     # where it is started as several ranks, on several nodes, a place shows
     started = started or (told is not None and told.at is not None)
     against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before)
@@ -167,6 +175,20 @@ def _hashed_alike(repository: Repository, finding: Finding) -> Confirmation | No
     return Confirmation("PYTHONHASHSEED may be set", Severity.HINT, condition=finding.condition)
 
 
+def _met_by_name(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the method that is called there enters a collective in the project, by its name."""
+    for tree, line in trees_at([(finding.file, finding.line)]):
+        for call in walk(tree):
+            if not isinstance(call, ast.Call) or (call.lineno, call.col_offset) != (line, finding.column - 1):
+                continue
+            receiver = text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            met = repository.meetings.of_method(last_name(call.func), receiver)
+            if met is not None:
+                said, condition = f"{met.operation} is called here", f"if {receiver} is of the class {met.owner}, "
+                return Confirmation(said, at=met.at, condition=condition)
+    return None
+
+
 def _several_devices(repository: Repository, _finding: Finding) -> Confirmation | None:
     """Whether settings that a program hands on to Lightning are for several devices."""
     several = repository.configurations.use_several_devices
@@ -177,6 +199,7 @@ def _several_devices(repository: Repository, _finding: Finding) -> Confirmation 
 _CONFIRMING: dict[str, _Ask] = {
     "DD101": _epochs,
     "DD103": of_a_trainer,
+    "DD111": _met_by_name,
     "DD116": ends_without_waiting,
     "DD118": _copied,
     "DD120": by_tcp,

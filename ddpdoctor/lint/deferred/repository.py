@@ -14,6 +14,7 @@ from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.failing_imports import FailingImport, FailingImports
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
 from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.deferred.meetings import Meetings
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
 from ddpdoctor.lint.deferred.uses import Uses
@@ -79,6 +80,11 @@ class Repository:
     def callers(self) -> Callers:
         """Who calls what in the project."""
         return Callers(self._in_use)
+
+    @cached_property
+    def meetings(self) -> Meetings:
+        """What in the project enters collectives."""
+        return Meetings(self._in_use)
 
     @cached_property
     def _in_use(self) -> dict[str, bytes]:

@@ -3,7 +3,8 @@
 ## What it does
 Finds a collective that some ranks run and others do not, because it is (directly or in a called function) on one side
 of a branch on the rank and the other side runs no matching collective. Methods of frameworks count that are
-collective, such as the `run` of an evaluator of ignite with metrics that are reduced over all ranks at its end.
+collective, such as the `run` of an evaluator of ignite with metrics that are reduced over all ranks at its end. Of a
+method of an object that cannot be seen, such as what a hook is given, the methods of its name in the project are asked.
 
 ## Why it hangs
 Every member of a group must enter the same collectives in the same order. The ranks inside the branch wait for the
@@ -41,13 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import calls_on_some_ranks, proofs
+from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.fsdp import FORWARD
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.text import shown
 
 RULE = LintRule(
@@ -63,7 +64,7 @@ _ELSEWHERE = collectives.SAVING | {"new_group", FORWARD}
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Divergences with a collective on one side only."""
+    """Divergences with a collective on one side only, and calls that are one if the project says so."""
     for item in facts.divergences:
         if item.local or item.exit is not None or item.mismatched or item.op.op in _ELSEWHERE:
             continue
@@ -78,3 +79,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.chain:
             related.append((item.op.site, f"{item.op.op} is called here"))
         yield facts.parting(RULE, item, place(item), message, related=tuple(related), severity=severity)
+    for call, guard in calls_on_some_ranks.of_unseen(facts):
+        yield facts.finding(
+            RULE,
+            call.site,
+            f"only some ranks call {call.method} here, which runs a collective",
+            related=((guard.site, f"the branch: {shown(guard.text)}"),),
+            severity=Severity.HINT,
+            unconfirmed=Unconfirmed(call.site, RelatedRole.UNREACHED),
+        )

@@ -15,7 +15,7 @@ import pytest
 import ddpdoctor
 from ddpdoctor.lint import cache, engine, linter, registry
 from ddpdoctor.lint.cache import Cache, Entry
-from ddpdoctor.lint.deferred import deferral
+from ddpdoctor.lint.deferred import confirmations, deferral
 from ddpdoctor.lint.grounds import Grounds
 from ddpdoctor.lint.settings import Settings
 from tests.unit.lint.command import BROKEN, PROGRAM, lint
@@ -155,7 +155,7 @@ def severities() -> list[str]:
 
 def asked(run: Callable[[], object]) -> int:
     """About how many findings a run asks the repository."""
-    with mock.patch.object(deferral, "confirmation", wraps=deferral.confirmation) as question:
+    with mock.patch.object(deferral, "confirmation", wraps=confirmations.confirmation) as question:
         run()
     return question.call_count
 

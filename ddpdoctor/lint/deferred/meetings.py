@@ -1,0 +1,204 @@
+"""What surely enters a collective wherever it is called: functions and methods by name, in all files. Pure.
+
+Lint follows calls that it can resolve. What a hook is given, or a registry makes, is not among them, but its methods
+have names: where all methods of a name in the project gather something, so does the one that is called.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ddpdoctor.lint.deferred.launches import Place
+from ddpdoctor.lint.knowledge import collectives, heuristics
+from ddpdoctor.program import source
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
+
+#: most definitions of one name that are looked at, and calls that are followed into one another
+MOST = 3
+DEEPEST = 4
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_APART = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_C10D = "torch.distributed"
+#: make the group, or are between two ranks
+_OTHERS = frozenset({"init_process_group", "new_group"})
+
+
+class Meeting(NamedTuple):
+    """A collective on the default group that a function enters, and the class that the function is a method of."""
+
+    operation: str
+    at: Place
+    owner: str = ""
+
+
+class _Definition(NamedTuple):
+    path: str
+    node: _Function
+    owner: ast.ClassDef | None = None
+
+
+class Meetings:
+    """What functions in some files enter, each file parsed once."""
+
+    def __init__(self, texts: Mapping[str, bytes]) -> None:
+        """`texts`: what the files contain, by their paths."""
+        self._texts = texts
+        self._found: dict[str, list[_Definition]] = {}
+        self._imported: dict[str, dict[str, str]] = {}
+
+    def of_method(self, name: str, receiver: str) -> Meeting | None:
+        """What a method of this name enters, of an object that is called `receiver`; None if that cannot be told: of
+        several classes that have one, the class of that name counts, or all of them."""
+        methods = [one for one in self._definitions(name) if one.owner is not None]
+        named = [one for one in methods if one.owner is not None and _is_called(one.owner.name, receiver)]
+        met = self._all(named or methods)
+        return met[0] if met else None
+
+    def _all(self, definitions: list[_Definition], depth: int = 0) -> list[Meeting]:
+        """What each of these enters; nothing if one of them may enter nothing."""
+        if not 0 < len(definitions) <= MOST or depth > DEEPEST:
+            return []
+        found = [self._entered(one, one.node.body, depth) for one in definitions]
+        met = [one for one in found if one is not None]
+        return met if len(met) == len(found) else []
+
+    def _entered(self, inside: _Definition, statements: list[ast.stmt], depth: int) -> Meeting | None:
+        """The first collective that statements surely enter, before they may end."""
+        for statement in statements:
+            for part in _parts(statement):
+                met = self._called(inside, part, depth)
+                if met is not None:
+                    return met
+            for block in _blocks(statement):
+                met = self._entered(inside, block, depth)
+                if met is not None:
+                    return met
+            if isinstance(statement, ast.Return) or (isinstance(statement, ast.If) and _may_leave(statement)):
+                return None
+        return None
+
+    def _called(self, inside: _Definition, expression: ast.expr, depth: int) -> Meeting | None:
+        for call in _calls(expression):
+            name = last_name(call.func)
+            operation = self._operation(inside.path, call)
+            if operation:
+                return Meeting(operation, Place(inside.path, call.lineno), inside.owner.name if inside.owner else "")
+            met = self._all(self._meant(inside, call.func, name), depth + 1)
+            if met:
+                return met[0]._replace(owner=inside.owner.name if inside.owner else "")
+        return None
+
+    def _operation(self, path: str, call: ast.Call) -> str:
+        """The collective that a call of torch enters on the default group, "" if none."""
+        name = _resolved(call.func, self._imports(path))
+        spec = collectives.COLLECTIVES.get(name) if name.startswith(_C10D) else None
+        if spec is None or spec.pairwise or spec.op in _OTHERS:
+            return ""
+        grouped = any(keyword.arg in ("group", "process_group") for keyword in call.keywords)
+        return "" if grouped or len(call.args) > spec.group >= 0 else spec.op
+
+    def _meant(self, inside: _Definition, function: ast.expr, name: str) -> list[_Definition]:
+        """The functions that a call may mean: of its own class, or of the project's modules by name."""
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
+            methods = [one for one in self._definitions(name) if one.owner is not None]
+            own = [one for one in methods if one.owner is inside.owner]
+            return own or methods
+        return [one for one in self._definitions(name) if one.owner is None]
+
+    def _definitions(self, name: str) -> list[_Definition]:
+        """Those of a name that do something."""
+        if name not in self._found:
+            self._found[name] = [one for one in self._defined(name) if not _is_abstract(one.node)]
+        return self._found[name]
+
+    def _defined(self, name: str) -> Iterator[_Definition]:
+        written = re.compile(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b")
+        for path, text in self._texts.items() if name else ():
+            tree = source.tree_of(text) if written.search(text) else None
+            for node in tree.body if isinstance(tree, ast.Module) else ():
+                inside = node.body if isinstance(node, ast.ClassDef) else [node]
+                owner = node if isinstance(node, ast.ClassDef) else None
+                yield from (_Definition(path, one, owner) for one in inside
+                            if isinstance(one, _FUNCTIONS) and one.name == name)  # fmt: skip
+
+    def _imports(self, path: str) -> dict[str, str]:
+        if path not in self._imported:
+            tree = source.tree_of(self._texts[path])
+            self._imported[path] = dict(_bindings(tree)) if tree is not None else {}
+        return self._imported[path]
+
+
+def _bindings(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """(name, what it is bound to) of each import in a file."""
+    for node in walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((a.asname, a.name) if a.asname else (a.name.split(".")[0], a.name.split(".")[0])
+                        for a in node.names)  # fmt: skip
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
+
+
+def _resolved(function: ast.expr, imports: Mapping[str, str]) -> str:
+    """The whole name of what is called, "" if it is none of an imported module."""
+    head, _, rest = text_of(function).partition(".")
+    bound = imports.get(head, "")
+    return f"{bound}.{rest}" if bound and rest else bound
+
+
+def _is_called(class_name: str, receiver: str) -> bool:
+    """Whether an object of this name may be one of a class: `self.my_trainer` of a `Trainer`."""
+    plain = [name.replace("_", "").lower() for name in (class_name, receiver.rpartition(".")[2])]
+    return bool(plain[1]) and (plain[0].endswith(plain[1]) or plain[1].endswith(plain[0]))
+
+
+def _is_abstract(function: _Function) -> bool:
+    """Whether it says only what others have to do."""
+    plain = (ast.Pass, ast.Raise)
+    return all(isinstance(s, plain) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+               for s in function.body)  # fmt: skip
+
+
+def _parts(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions that a statement surely evaluates."""
+    for _, value in ast.iter_fields(statement) if not isinstance(statement, _APART) else ():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, ast.expr):
+                yield part
+            elif isinstance(part, ast.withitem):
+                yield part.context_expr
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks that surely run: what is left out without a group does no harm."""
+    if isinstance(statement, ast.If):
+        if _about_group(statement.test):
+            yield from (statement.body, statement.orelse)
+    elif isinstance(statement, (ast.With, ast.AsyncWith, ast.For, ast.Try)):
+        yield statement.body
+
+
+def _may_leave(branch: ast.If) -> bool:
+    """Whether the function may end at a branch, other than where there is no group."""
+    leaves = any(isinstance(node, (ast.Return, ast.Raise)) for node in walk(branch))
+    return leaves and not _about_group(branch.test)
+
+
+def _about_group(test: ast.expr) -> bool:
+    text = text_of(test)
+    return heuristics.ASKS_FOR_GROUP.found_in(text) or heuristics.JOB_SIZE.found_in(text)
+
+
+def _calls(expression: ast.AST) -> Iterator[ast.Call]:
+    """The calls in an expression that are surely made, in the order in which they are written."""
+    if isinstance(expression, (ast.Lambda, ast.IfExp, ast.BoolOp)):
+        return
+    for child in ast.iter_child_nodes(expression):
+        yield from _calls(child)
+    if isinstance(expression, ast.Call):
+        yield expression
