@@ -22,11 +22,7 @@ _CONFLICT = re.compile(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
 #: what a parser says of what only Python 2 parses
 _PRINTED = "Missing parentheses in call to"
 #: what may give a module names, or a package modules, that its statements do not show
-_HIDDEN = re.compile(
-    rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module"
-    rb"|^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*\(?[ \t]*\*",
-    re.MULTILINE,
-)
+_HIDDEN = re.compile(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module")
 #: what each module has
 _OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
 
@@ -53,6 +49,7 @@ class FailingImports:
         self._trees: dict[str, ast.Module | source.Unreadable] = {}
         self._bound: dict[str, frozenset[str]] = {}
         self._homes: dict[str, list[str]] = {}
+        self._stars: dict[str, list[str]] = {}
 
     def first(self, path: str) -> FailingImport | None:
         """An import that fails when a file is run or imported, its own or one of what it imports."""
@@ -125,13 +122,32 @@ class FailingImports:
         return list(filter(None, run))
 
     def _binds(self, file: str, name: str) -> bool:
+        return any(name in self._names(one) for one in self._starred(file))
+
+    def _names(self, file: str) -> frozenset[str]:
         if file not in self._bound:
             tree = self._tree(file)
             self._bound[file] = _bound(tree) if isinstance(tree, ast.Module) else frozenset()
-        return name in self._bound[file]
+        return self._bound[file]
 
     def _may_hide(self, file: str) -> bool:
-        return not file or bool(_HIDDEN.search(self._texts[file]))
+        """Whether a module may have names that are not to be seen: its own, or of what it imports all names of."""
+        return any(not one or _HIDDEN.search(self._texts[one]) for one in self._starred(file))
+
+    def _starred(self, file: str) -> list[str]:
+        """A file, and those of which it imports all names, with those of which these do; "" for one that cannot be
+        told."""
+        if file not in self._stars:
+            found, left = {file: None}, [file] if file else []
+            while left:
+                importing = left.pop()
+                tree = self._tree(importing)
+                for asked in _all_names(tree, importing) if isinstance(tree, ast.Module) else ():
+                    module = self._file(posixpath.join(asked.folder, *asked.parts)) if asked.folder else ""
+                    left += [module] if module and module not in found else []
+                    found[module] = None
+            self._stars[file] = [*found]
+        return self._stars[file]
 
     def _is_package(self, folder: str) -> bool:
         return f"{folder}/__init__.py" in self._texts
@@ -173,6 +189,13 @@ def _imports(statement: ast.stmt, path: str) -> Iterator[_Import]:
         parts = tuple(statement.module.split(".")) if statement.module else ()
         names = tuple(alias.name for alias in statement.names if alias.name != "*")
         yield _Import(path, statement.lineno, folder, parts, names)
+
+
+def _all_names(tree: ast.Module, path: str) -> Iterator[_Import]:
+    """The modules of which a file imports all names, at whatever depth."""
+    for node in walk(tree):
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            yield from _imports(node, path)
 
 
 def _above(folder: str) -> Iterator[str]:

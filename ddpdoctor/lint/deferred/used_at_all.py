@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
+from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, depends_on_the_start
@@ -18,6 +19,8 @@ from ddpdoctor.program import source
 
 #: what does harm at the moment in which a line runs
 _AS_IT_RUNS = frozenset({"DD124", "DD143", "DD171", "DD173", "DD174", "DD175", *IF_SEVERAL_COME})
+#: what an option may ask for that is off by default
+_WITH_OPTIONS = _AS_IT_RUNS | {"DD131"}
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -103,9 +106,10 @@ def not_imported(repository: Repository, finding: Finding) -> Confirmation | Non
 
 def without_its_option(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
-    and no command that starts the program gives it."""
+    and no command that starts the program gives it, or only those that start one process."""
     path = path_of(finding)
-    commands = repository.launches.commands(path) if finding.code in IF_SEVERAL_COME | {"DD124"} else []
+    concerned = finding.code in _WITH_OPTIONS and finding.severity is not Severity.HINT
+    commands = repository.launches.commands(path) if concerned else []
     module = given_options.module_of(read_file(path) or b"") if commands else None
     if module is None:
         return None
@@ -113,15 +117,24 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
     for dest in given_options.needed_at(module.tree, finding.line, options):
         names = frozenset({dest}).union(*(option.names for option in options[dest]))
-        if not any(given_options.gives(c, names) or given_options.hands_on_a_file(c) for c in commands):
-            said = f"no script or text that starts it passes --{dest}"
-            return Confirmation(said, Severity.HINT, condition=f"if --{dest} is given, ")
+        giving = [c for c in commands if given_options.gives(c, names) or given_options.hands_on_a_file(c)]
+        if all(_starts_one(repository, path, command) for command in giving):
+            ranks = " to several ranks" if giving else ""
+            said = f"no script or text that starts it passes --{dest}{ranks}"
+            return Confirmation(said, Severity.HINT, condition=f"if --{dest} is given{ranks}, ")
     for name, names in _turned_on(repository, module.tree, finding.line):
         # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
         if not any(given_options.gives(command, {name, *names}) for command in commands):
             said = f"no script or text that starts it passes what turns {name} on"
             return Confirmation(said, Severity.HINT, condition=f"if {name} is turned on, ")
     return None
+
+
+def _starts_one(repository: Repository, path: str, command: bytes) -> bool:
+    """Whether a command starts a program as one process, and the program starts no others."""
+    if is_one_on_its_node(command):
+        return True
+    return LAUNCHED.search(command) is None and not repository.may_start_ranks(path, program=True)
 
 
 def _turned_on(repository: Repository, tree: ast.Module, line: int) -> Iterator[tuple[str, frozenset[str]]]:

@@ -15,6 +15,8 @@ from ddpdoctor.program.sites import SourceSite
 
 #: methods that only a loop which trains calls
 _TRAINING = frozenset({"backward", "step", "zero_grad"})
+#: the one of these that changes weights
+_STEP = "step"
 #: methods by which a program changes weights by hand
 _IN_PLACE = frozenset({"add_", "sub_", "mul_", "copy_", "lerp_", "addcmul_", "addcdiv_"})
 #: methods that put a network into evaluation, and into training
@@ -40,11 +42,14 @@ def _trains_otherwise(facts: ModuleFacts, iteration: Iteration) -> bool:
 
 def evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
     """Whether the network is put into evaluation inside the epoch loop before the loader is iterated, and nothing is
-    trained there: the order of what is evaluated does not matter."""
+    trained there: the order of what is evaluated does not matter. What goes back without a step, in a function that the
+    loop calls, attacks what is evaluated."""
     loop = iteration.loop.node
-    if any(inside.node is loop for call in facts.methods(*_TRAINING) for inside in call.context.loops):
-        return False  # perhaps by a function that the loop calls
-    if isinstance(loop, ast.For) and _only_evaluates(epochs.node, loop):
+    # perhaps by a function that the loop calls
+    called = {call.method for call in facts.methods(*_TRAINING) if any(i.node is loop for i in call.context.loops)}
+    if _STEP in called:
+        return False
+    if isinstance(loop, ast.For) and not called and _only_evaluates(epochs.node, loop):
         return True
     for site in (*iteration.context.chain, iteration.loop.site):
         module = blocks.module_of(facts, site)

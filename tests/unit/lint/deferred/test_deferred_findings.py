@@ -1938,7 +1938,7 @@ dist.barrier()
     ],
 )
 def test_a_flag_that_the_rank_sets_elsewhere(files: dict[str, str], severity: str, repository: Repository) -> None:
-    repository({"train.py": LOGS, "run.sh": "torchrun --nproc_per_node 8 train.py", **files})
+    repository({"train.py": LOGS, "run.sh": "torchrun --nproc_per_node 8 train.py --log", **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
     assert finding.severity.value == severity
 
@@ -1948,12 +1948,30 @@ def test_a_flag_that_the_rank_sets_elsewhere(files: dict[str, str], severity: st
     [
         ("tests/train.py", "", "hint"),
         ("test_train.py", "python test_train.py", "hint"),
-        ("tests/train.py", "torchrun --nproc_per_node 8 tests/train.py", "warning"),
+        ("tests/train.py", "torchrun --nproc_per_node 8 tests/train.py --log", "warning"),
         ("train.py", "", "warning"),
     ],
 )
 def test_a_test_runs_as_one_process(file: str, command: str, severity: str, repository: Repository) -> None:
     repository({file: LOGS, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
+    assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("torchrun --nproc_per_node 8 train.py --log", "warning"),
+        ("torchrun --nproc_per_node 8 train.py", "hint"),
+        # what gives it starts one process
+        ("torchrun --nproc_per_node 8 train.py\npython train.py --log", "hint"),
+        ("torchrun --nproc_per_node 8 train.py\ntorchrun --nproc_per_node 1 train.py --log", "hint"),
+        # what else is handed on, nobody knows
+        ("torchrun --nproc_per_node 8 train.py $@", "warning"),
+    ],
+)
+def test_what_all_ranks_save_with_an_option(script: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": LOGS, "run.sh": script})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD171"}))).findings
     assert finding.severity.value == severity
 

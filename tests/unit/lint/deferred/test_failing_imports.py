@@ -44,6 +44,11 @@ CALLS = "def build(): ...\n"
          ("c.py", 1, "b has no no")),
         ({"r/a.py": f"import p.b\n{PROGRAM}", "r/p/__init__.py": "from .c import x", "r/p/b.py": ""},
          ("__init__.py", 1, "p has no module c")),
+        # of what imports all names of others that are in sight
+        ({"r/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": "from .b import *", "r/p/b.py": CALLS},
+         ("a.py", 1, "p has no no")),
+        ({"r/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": "from .b import *",
+          "r/p/b.py": "from . import *"}, ("a.py", 1, "p has no no")),
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
@@ -77,6 +82,12 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"def f():\n    from data import load\n{PROGRAM}", "r/data.py": ""},
         # names that no statement shows
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "from other import *"},
+        {
+            "r/a.py": f"from p import no\n{PROGRAM}",
+            "r/p/__init__.py": "from .b import *",
+            "r/p/b.py": "from c import *",
+        },
+        {"r/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": "from .b import *", "r/p/b.py": "no = 1"},
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "globals()['load'] = 1"},
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "def __getattr__(name): ..."},
         {"r/a.py": f"import p.b.c\n{PROGRAM}", "r/p/__init__.py": "__path__.append('x')"},
