@@ -82,23 +82,23 @@ def _keeping(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     return ""
 
 
-def _handed_on(facts: ModuleFacts, item: CollectiveDivergence) -> str:
-    """The function behind the branch that something under the branch is handed, and may call on the other ranks, or one
-    of the file that runs this operation, too; "" if there is none: `study.optimize(objective)`, `bind(self.answer)`."""
-    module = blocks.module_of(facts, item.branch.site)
-    line = item.branch.site.line
-    branch = next((n for n in module.of(ast.If) if n.test.lineno == line), None) if module is not None else None
-    if branch is None or module is None:
+def handed_on(facts: ModuleFacts, branch: SourceSite, way: Iterable[SourceSite], op: str = "") -> str:
+    """The function on the way to a place behind a branch that something under the branch is handed, and may call on the
+    other ranks, or one of the file that runs the operation, too; "" if there is none: `study.optimize(objective)`,
+    `bind(self.answer)`."""
+    module = blocks.module_of(facts, branch)
+    block = next((n for n in module.of(ast.If) if n.test.lineno == branch.line), None) if module is not None else None
+    if block is None or module is None:
         return ""
-    calls = (node for node in walk(branch) if isinstance(node, ast.Call))
+    calls = (node for node in walk(block) if isinstance(node, ast.Call))
     given = (a for call in calls for a in (*call.args, *(k.value for k in call.keywords)))
-    names = _functions(facts, (*item.chain, item.op.site)) | _running(module, item.op.op)
-    handed = (last_name(a) for a in given if isinstance(a, ast.Name) or _of_itself(a))
+    names = _functions(facts, way) | (_running(module, op) if op else set())
+    handed = (last_name(a) for a in given if isinstance(a, ast.Name) or _of_an_object(a))
     return next((name for name in handed if name in names), "")
 
 
-def _of_itself(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+def _of_an_object(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
 
 
 def _running(module: Module, op: str) -> set[str]:
@@ -152,9 +152,14 @@ def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return f"where `{shown(condition)}` lets ranks come here, "
     if name := _keeping(facts, item):
         return f"unless @{name} has kept the result of an earlier call, "
-    if name := _handed_on(facts, item):
-        return f"unless what {name} is handed to calls it, "
+    if name := handed_on(facts, item.branch.site, (*item.chain, item.op.site), item.op.op):
+        return worded_handed(name)
     return ""
+
+
+def worded_handed(name: str) -> str:
+    """What is said first of a function that is handed on."""
+    return f"unless what {name} is handed to calls it, "
 
 
 #: operations by which one rank tells the others what it has

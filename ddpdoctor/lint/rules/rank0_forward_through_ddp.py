@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import networks, trained_models
+from ddpdoctor.lint.facts import networks, proofs, trained_models
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -94,10 +94,19 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             known = _buffers(facts, call)
             idle = known is False or (known is None and call.context.no_grad)
-            severity = Severity.HINT if idle else Severity.WARNING
-            yield facts.finding(
-                RULE, call.site, message, fix=_fix(facts, call), context=call.context, severity=severity
-            )
+            handed = _handed_on(facts, call)
+            severity = Severity.HINT if idle or handed else Severity.WARNING
+            said = Conditional(proofs.worded_handed(handed), message) if handed else message
+            fix = _fix(facts, call) if not handed else None
+            yield facts.finding(RULE, call.site, said, fix=fix, context=call.context, severity=severity)
+
+
+def _handed_on(facts: ModuleFacts, call: CallEvent) -> str:
+    """The function on the way to it that something is handed beside the condition on the rank, which may call it on the
+    other ranks: the agent of a sweep."""
+    way = (*call.context.chain, call.site)
+    told = (proofs.handed_on(facts, g.site, way) for g in call.context.guards if len(g.truth) > 1)
+    return next(filter(None, told), "")
 
 
 def _of_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
