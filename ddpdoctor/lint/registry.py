@@ -80,6 +80,7 @@ RULES = (
     "data_split_within_model",
     "contrastive_targets_without_offset",
     "salted_hash",
+    "gather_of_unequal_shapes",
     "second_backward_not_averaged",
     "ddp_before_device_move",
     "late_conversion",

@@ -107,6 +107,8 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     part = _unknown_part(owner, index)
+    if part.object is None and index.constant in vocabulary.TOKEN_ENTRIES:
+        return part.with_object(Method(owner, str(index.constant)))
     return part.with_object(Method(owner, "narrow")) if _is_rest_of_texts(owner, node.slice) else part
 
 

@@ -233,7 +233,11 @@ def _computed(call: MethodCall) -> Value | None:
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
     site = call.site if call.args or whole else 0
-    return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
+    result = unknown(method, receiver.atoms, site, taint=taint, tags=tags)
+    if whole and any(name == "padding" for name, _ in call.keywords):
+        # of a tokenizer, of which its settings say how long the texts are
+        return result.with_object(Made(f"?.{method}", call.site, (receiver, *call.args), call.keywords, call.node))
+    return result.with_object(Method(receiver, method))
 
 
 def _of_elements(method: str, *, local: bool) -> Tags:
