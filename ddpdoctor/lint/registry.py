@@ -77,6 +77,7 @@ RULES = (
     "process_group_not_destroyed",
     "rank0_long_work_vs_timeout",
     "random_state_of_one_rank",
+    "sharded_twice",
     "data_split_within_model",
     "contrastive_targets_without_offset",
     "salted_hash",

@@ -301,6 +301,11 @@ TOKEN_LOGITS = _pattern(
     "DD157: texts that each rank pads to its longest",
     r"^(?!.*(mean|total|av(era)?g|sum|num|max|min)).*logits",
 )
+DIVIDES_BY_GROUP = _pattern(
+    "a share is one of several nodes, or of a group of ranks, and is divided again within it",
+    "DD153: a share of each node, divided in it",
+    r"node|local|group|host|device_count|mesh|parallel",
+)
 SHARES_MODEL = _pattern(
     "a group of this name holds ranks that compute one model together, on the same data",
     "DD157: in a group of ranks with the same data",
