@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.values import loader_join
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Method
+from ddpdoctor.lint.values.abstract_objects import External, Instance, Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import SHARES, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, WORLD, Value, symbol_key
 from ddpdoctor.program.enclosing import innermost_function
@@ -23,11 +23,14 @@ _KEEPING = frozenset({
     "builtins.list", "builtins.tuple", "builtins.sorted", "torch.utils.data.Subset", "torch.utils.data.ConcatDataset",
     "torch.utils.data.TensorDataset", "datasets.Dataset.from_list", "datasets.Dataset.from_dict",
     "datasets.concatenate_datasets", "?.map", "?.filter", "?.select", "?.shuffle", "?.with_format", "?.with_transform",
+    "?.decode", "?.to_tuple", "?.map_tuple", "?.map_dict", "?.batched", "?.compose", "?.with_epoch",
     "?.rename_column", "?.remove_columns", "?.select_columns", "copy", "map", "filter", "shuffle",
 })  # fmt: skip
 #: gives the part of a data set of Hugging Face's that one node, or rank, shall have
 _SPLITTING = ("datasets.distributed.split_dataset_by_node", "datasets.split_dataset_by_node")
 _SHARDING = "?.shard"
+#: a stream of files of which each rank reads those that a splitter leaves to it
+_STREAM, _SPLITTER, _BY_RANK = "webdataset.WebDataset", "nodesplitter", "split_by_node"
 #: steps from a data set to what it was made of
 _DEEPEST = 5
 
@@ -82,6 +85,10 @@ def _taken(facts: ModuleFacts, value: Value) -> SourceSite | None:
     if made.path in _SPLITTING:
         sure = _is_rank(made.argument(1, "rank")) and _is_number(made.argument(2, "world_size"))
         return made.site if sure else None
+    if made.path == _STREAM:
+        splitter = made.keyword(_SPLITTER)
+        given = splitter.object if splitter is not None else None
+        return made.site if isinstance(given, External) and given.path.endswith(_BY_RANK) else None
     if made.path == _SHARDING:
         # the first is what has the method
         sure = _is_number(made.argument(1, "num_shards")) and _is_rank(made.argument(2, "index"))
@@ -125,7 +132,7 @@ def is_iterable(facts: ModuleFacts, value: Value | None) -> bool:
     obj = value.object if value is not None else None
     if isinstance(obj, Instance):
         return any(path.endswith("IterableDataset") for path in external_bases(facts.analysis, obj.info))
-    return isinstance(obj, Made) and (obj.path in _SPLITTING or obj.path == _SHARDING or obj.path.startswith("?."))
+    return isinstance(obj, Made) and (obj.path in (*_SPLITTING, _STREAM) or obj.path.startswith("?."))
 
 
 def of_sampler(facts: ModuleFacts, value: Value | None) -> SourceSite | None:

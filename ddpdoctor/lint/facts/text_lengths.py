@@ -37,10 +37,21 @@ def _is_generated(value: Value) -> bool:
     if not isinstance(made, Made) or made.path != _GENERATED:
         return False
     given = dict(made.keywords)
-    # texts that a tokenizer has prepared, or a batch of them, tell nothing about lengths
-    settings = [value for name, value in made.keywords if name in ("*", "**") and not _is_batch(value)]
     least = [given[name].constant for name in _LEAST & given.keys()]
-    return bool(_OF_TEXTS & given.keys()) and all(number in (0, 1, None) for number in least) and not settings
+    free = bool(_OF_TEXTS & given.keys()) and all(number in (0, 1, None) for number in least)
+    return free and not _takes_settings(made)
+
+
+def _takes_settings(made: Made) -> bool:
+    """Whether it may be given more settings than are seen: texts that a tokenizer has prepared, or a batch of them,
+    tell nothing about lengths."""
+    unknown = [value for name, value in made.keywords if name in ("*", "**")]
+    if all(map(_is_batch, unknown)):
+        return False
+    written = [last_name(k.value) for k in made.node.keywords if k.arg is None] if made.node is not None else []
+    others = [name for name in written if not heuristics.NAMES_BATCH.found_in(name)]
+    # dicts whose entries are known are not among the unknown ones
+    return len(written) < len(unknown) or len(others) > len(written) - len(unknown)
 
 
 def _sequences(value: Value) -> Value:

@@ -306,6 +306,11 @@ DIVIDES_BY_GROUP = _pattern(
     "DD153: a share of each node, divided in it",
     r"node|local|group|host|device_count|mesh|parallel",
 )
+NAMES_BATCH = _pattern(
+    "a dict of this name holds a batch of texts, and no settings",
+    "DD157: generated texts of a batch by its name",
+    r"batch|input|encod|token|prompt|sample|example",
+)
 SHARES_MODEL = _pattern(
     "a group of this name holds ranks that compute one model together, on the same data",
     "DD157: in a group of ranks with the same data",

@@ -9,7 +9,7 @@ prepares: it gives each process every n-th batch of any loader.
 
 ## Why it harms
 Of a share of an n-th each rank trains on an n-th: of eight times the data that an epoch should have, seven parts are
-used by no rank, and always the same. Nothing fails; the loss on data for validation gets worse.
+used by no rank, and often always the same. Nothing fails: epochs are short, and the model has seen little.
 
 ## Example
 ```python
@@ -97,8 +97,8 @@ def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
 
 def _finding(facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite) -> Finding | None:
     message = (
-        f"each rank has only its own share of this data already, and {by} divides that over the ranks once more: most "
-        "of the data is used by no rank"
+        f"each rank has only its own share of this data already, and {by} divides that over the ranks once more: of n "
+        "ranks' data only an n-th is used"
     )
     related = ((share, "the share is taken here"),) if share != call.site else ()
     return facts.finding(RULE, call.site, message, related=related, context=call.context)
