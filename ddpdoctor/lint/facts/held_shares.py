@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from ddpdoctor.lint.facts import blocks, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -110,16 +109,13 @@ def _reckoning(facts: ModuleFacts, site: SourceSite) -> str:
     if module is None:
         return ""
     scope = innermost_function(module.tree, site.line) or module.tree
-    text = "\n".join(module.lines[site.line - 1 : site.end_line])
+    lines = range(site.line, site.end_line + 1)
+    parts: list[ast.AST] = [n for n in walk(scope) if isinstance(n, ast.expr) and n.lineno in lines]
     assigned = [n for n in walk(scope) if isinstance(n, ast.Assign) and len(n.targets) == 1]
     for _ in range(_DEEPEST):
-        words = set(_WORD.findall(text))
-        more = [text_of(n) for n in assigned if last_name(n.targets[0]) in words and text_of(n) not in text]
-        text = "\n".join([text, *more])
-    return text
-
-
-_WORD = re.compile(r"\w+")
+        words = {last_name(n) for part in parts for n in walk(part) if isinstance(n, (ast.Name, ast.Attribute))}
+        parts += [n.value for n in assigned if last_name(n.targets[0]) in words and n.value not in parts]
+    return "\n".join(text_of(part) for part in parts if isinstance(part, ast.expr))
 
 
 def _is_by_group(text: str) -> bool:
