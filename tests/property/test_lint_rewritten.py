@@ -55,7 +55,8 @@ KNOWN = {
     "renamed": {
         "DD101: data to evaluate on, which a method goes through without gradients",
         "DD101: one loop that trains or evaluates, as its caller says",
-        "DD110: texts that each rank pads to its longest",
+        "DD157: texts that each rank pads to its longest",
+        "DD157: generated texts of a batch by its name",
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
         "DD116: a barrier in finally",

@@ -91,18 +91,23 @@ def shard_tags(facts: ModuleFacts, value: Value) -> Tags:
 
 def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
     """How the elements of `__iter__` are partitioned."""
-    order = find_method(facts.analysis, obj.info, "__iter__")
-    if order is None:
+    over = yielded(facts, value, obj)
+    if over is None:
         return NO_TAGS
-    analysis, site = facts.analysis, site_of(obj.info.module, order.node)
-    with analysis.quietly():
-        outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
-    if outcome is None:
-        return NO_TAGS
-    over = iterated_of(outcome.value)[0]
     # how many elements a list of this rank's data has, its length says
     listed = Tag.UNEVEN if over.taint is Taint.RANK_LOCAL and not over.tags & Tag.FILLED_UP else NO_TAGS
     return over.tags & (Tag.SHARD | Tag.BLOCK | listed)
+
+
+def yielded(facts: ModuleFacts, value: Value, obj: Instance) -> Value | None:
+    """What `__iter__` of an object goes through; None if it has none, or if that is not known."""
+    order = find_method(facts.analysis, obj.info, "__iter__")
+    if order is None:
+        return None
+    analysis, site = facts.analysis, site_of(obj.info.module, order.node)
+    with analysis.quietly():
+        outcome = analysis.call(Function(order, value), (), (), Frame(obj.info.module, calls=("",)), site)
+    return iterated_of(outcome.value)[0] if outcome is not None else None
 
 
 def trains(loop: EnclosingLoop) -> bool:

@@ -28,7 +28,7 @@ class PreparedOrder(NamedTuple):
 
 def found(facts: ModuleFacts) -> Iterator[PreparedOrder]:
     """All of which every process draws the order for itself."""
-    preparing = [call for call in facts.methods(*_METHODS) if _divides(call)]
+    preparing = [call for call in facts.methods(*METHODS) if _divides(call)]
     for loader in facts.named(aliases.LOADER) if preparing else ():
         prepared = next((call for call in preparing if any(_is_made_by(v, loader) for v in call.args)), None)
         sampler = _sampler(loader, prepared) if prepared is not None else None
@@ -37,7 +37,7 @@ def found(facts: ModuleFacts) -> Iterator[PreparedOrder]:
             yield PreparedOrder(loader, sampler, draw, prepared, _last_seeding(facts, loader, draw))
 
 
-_METHODS = sorted({method for _, method in frameworks.PREPARING})
+METHODS = sorted({method for _, method in frameworks.PREPARING})
 
 
 def prepares(call: CallEvent) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from ddpdoctor.lint.interpreter import budgets, overwrites, signals
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.conditions import as_constant
-from ddpdoctor.lint.interpreter.events import EnclosingLoop
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, TakenShare
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.results import cast, length_of
@@ -19,7 +19,20 @@ from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
-from ddpdoctor.lint.values.values import Symbol, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
+from ddpdoctor.lint.values.values import (
+    RANK_NUMBERS,
+    WORLD,
+    Symbol,
+    Taint,
+    Value,
+    const,
+    join_tags,
+    lift,
+    of_object,
+    symbol,
+    symbol_key,
+    unknown,
+)
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.text import text_of
 
@@ -103,10 +116,13 @@ def _subscript(machine: Machine, frame: Frame, node: Any) -> Value:
     if element is not None:
         return element
     if data_partition.part_of(owner, index):
-        return unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
+        part = unknown("part", owner.atoms, taint=Taint.RANK_LOCAL, tags=Tag.SHARD)
+        return _taken(machine, frame, node, part, sure=index.atoms == RANK_NUMBERS.atoms)
     if owner.known and index.known:
         return lift("Index", lambda a, i: a[i], (owner, index))
     part = _unknown_part(owner, index)
+    if part.object is None and index.constant in vocabulary.TOKEN_ENTRIES:
+        return part.with_object(Method(owner, str(index.constant)))
     return part.with_object(Method(owner, "narrow")) if _is_rest_of_texts(owner, node.slice) else part
 
 
@@ -221,12 +237,31 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
         sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
     if sharded and not data_partition.even(owner):
         tags &= ~Tag.WORLD
-        return unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
-    if lower is not None and lower.tags & Tag.RANK:
+        shard = unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+        return _taken(machine, frame, node, shard, sure=_is_of_job(lower, step))
+    of_rank = lower is not None and bool(lower.tags & Tag.RANK)
+    if of_rank:
         tags |= Tag.EVEN_SHARE
     part = unknown("slice", owner.atoms, id(node), taint=taint, tags=tags)
+    if of_rank and not (lower is not None and lower.known and len(lower.atoms) == 1):
+        part = _taken(machine, frame, node, part, sure=_is_of_job(lower, step))
     kept = isinstance(owner.object, Listed) and owner.object.element is not None and owner.object.element.object is None
     return part.with_object(owner.object) if kept else part
+
+
+def _taken(machine: Machine, frame: Frame, node: ast.AST, share: Value, *, sure: bool) -> Value:
+    """A rank's share, of which it is remembered where it was taken."""
+    key = symbol_key(share)
+    if key is not None:
+        machine.shares[key] = TakenShare(machine.site(frame, node), sure)
+    return share
+
+
+def _is_of_job(lower: Value | None, step: Value | None) -> bool:
+    """Whether each rank of the job certainly takes a share of its own: `rows[rank::world]`."""
+    return lower is not None and step is not None and (
+        lower.atoms == RANK_NUMBERS.atoms and step.constant == WORLD and bool(step.tags & Tag.WORLD)
+    )  # fmt: skip
 
 
 def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) -> Tags:
@@ -274,6 +309,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         return _tagged(of_object(Items(tuple(each)), "items", id(node)), each)
     if chosen:
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | Tag.SHARD)
+        result = _taken(machine, frame, node, result, sure=False)
     return result.with_object(Listed(machine.site(frame, node), values[0]))
 
 

@@ -58,6 +58,14 @@ class Switched:
     index: int
 
 
+class TakenShare(NamedTuple):
+    """Where a rank takes its share of something by its number."""
+
+    site: SourceSite
+    #: whether the share is known to be one of as many as the job has ranks
+    sure: bool
+
+
 class Attached(NamedTuple):
     """A function that its decorator, a method of `owner`, hands over to be called later, by some ranks only."""
 

@@ -21,6 +21,7 @@ from ddpdoctor.lint.interpreter.events import (
     Iteration,
     Setting,
     Switched,
+    TakenShare,
     Wrap,
 )
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -136,6 +137,8 @@ class Machine(ABC):
     stack: list[FunctionInfo] = field(default_factory=list)
     #: wrappers that the project's decorators return in place of functions
     wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
+    #: where a rank takes its share of something by its number, by the number of the share's symbol
+    shares: dict[int, TakenShare] = field(default_factory=dict)
     #: elements over which loops iterate, by the number of their symbol
     elements: set[int] = field(default_factory=set)
     #: observations for questions about single conditions; None in a lint run

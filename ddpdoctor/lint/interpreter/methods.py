@@ -233,7 +233,14 @@ def _computed(call: MethodCall) -> Value | None:
     if not local and (alike or receiver.taint is Taint.UNIFORM):
         taint = receiver.taint
     site = call.site if call.args or whole else 0
-    return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(Method(receiver, method))
+    return unknown(method, receiver.atoms, site, taint=taint, tags=tags).with_object(_way_of(call))
+
+
+def _way_of(call: MethodCall) -> Made | Method:
+    """How the result came about; of a tokenizer with its settings, which say how long the texts are."""
+    if call.name == "__call__" and any(name == "padding" for name, _ in call.keywords):
+        return Made("?.__call__", call.site, (call.receiver, *call.args), call.keywords, call.node)
+    return Method(call.receiver, call.name)
 
 
 def _of_elements(method: str, *, local: bool) -> Tags:

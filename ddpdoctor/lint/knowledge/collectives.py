@@ -175,3 +175,34 @@ def _collectives() -> dict[str, Collective]:
 
 
 COLLECTIVES: dict[str, Collective] = _collectives()
+
+
+class Place(NamedTuple):
+    """Which argument of a collective is what this rank gives, and which are the tensors that it fills."""
+
+    position: int = 0
+    name: str = "tensor"
+    #: "" if the operation makes them itself
+    fills: str = ""
+    fills_at: int = 0
+
+
+def _of_equal_shapes() -> dict[str, Place]:
+    """Functions to which all ranks have to give tensors of one shape."""
+    table: dict[str, Place] = {}
+    for row in c10d.FUNCTIONS.values():
+        if row.equal_sizes and row.gives:
+            fills = row.overwrites if row.overwrites.endswith("_list") else ""
+            table[f"torch.distributed.{row.name}"] = Place(row.position(row.gives), row.gives, fills)
+    # only where its root is told other sizes may they differ
+    table["torch.distributed.gather"] = Place(fills="gather_list", fills_at=1)
+    for name in ("all_gather", "all_reduce", "gather"):
+        table[f"torch.distributed.nn.{name}"] = Place()
+    for path in ("mmengine.dist.all_gather", "mmengine.dist.all_reduce", "mmengine.dist.gather"):
+        table[path] = Place(name="data")
+    for path in ("accelerate.utils.gather", "ignite.distributed.all_gather", "horovod.torch.allreduce"):
+        table[path] = Place()
+    return table
+
+
+OF_EQUAL_SHAPES: dict[str, Place] = _of_equal_shapes()

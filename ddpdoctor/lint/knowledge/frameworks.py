@@ -268,6 +268,8 @@ TRAINING = ("training_step", "training_step_end", "training_epoch_end", "on_trai
 SPREADING = frozenset({"strategy", "devices", "gpus", "num_nodes", "distributed_backend"})
 #: options by which a Trainer leaves the samplers as they are: every rank may validate all the data
 LEAVING_SAMPLERS = ("replace_sampler_ddp", "use_distributed_sampler")
+#: methods of frameworks to which all ranks have to give tensors of one shape: Accelerate's, Fabric's and Lightning's
+OF_EQUAL_SHAPES = ("gather", "gather_for_metrics", "all_gather")
 #: methods whose result all ranks may have agreed on: of a metric of torchmetrics, of a strategy, of torch.distributed
 AGREEING = frozenset({
     "compute", "all_gather", "all_gather_object", "all_reduce", "reduce", "gather", "broadcast", "all_gather_cat",

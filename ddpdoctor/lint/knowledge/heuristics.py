@@ -288,18 +288,33 @@ TAKES_OUT_REPEATED = _words(
 )  # fmt: skip
 PADS_TEXTS = _words(
     "batches are texts, padded to the longest one in them",
-    "DD110: texts that each rank pads to its longest",
+    "DD157: texts that each rank pads to its longest",
     "attention_mask", "input_ids",
 )  # fmt: skip
 ONE_LENGTH = _words(
     "texts have one length on all ranks, or are made equally long before they are gathered",
-    "DD110: texts of one length",
+    "DD157: texts of one length",
     "pad_across_processes", "pad_to_max_length",
 )  # fmt: skip
 TOKEN_LOGITS = _pattern(
     "what a language model gives for each token, and no number that was made of it",
-    "DD110: texts that each rank pads to its longest",
+    "DD157: texts that each rank pads to its longest",
     r"^(?!.*(mean|total|av(era)?g|sum|num|max|min)).*logits",
+)
+DIVIDES_BY_GROUP = _pattern(
+    "a share is one of several nodes, or of a group of ranks, and is divided again within it",
+    "DD153: a share of each node, divided in it",
+    r"node|local|group|host|device_count|mesh|parallel",
+)
+NAMES_BATCH = _pattern(
+    "a dict of this name holds a batch of texts, and no settings",
+    "DD157: generated texts of a batch by its name",
+    r"batch|input|encod|token|prompt|sample|example",
+)
+SHARES_MODEL = _pattern(
+    "a group of this name holds ranks that compute one model together, on the same data",
+    "DD157: in a group of ranks with the same data",
+    r"tensor|model|seq|context|expert|pipe|(?<![a-z])(tp|mp|sp|cp|ep|pp)(?![a-z])",
 )
 CHANGES_WEIGHTS = _pattern(
     "a call that changes weights once their gradients are there",

@@ -217,3 +217,10 @@ UNIQUE_CALLS = frozenset({
 
 #: entries of a batch of texts that have one element for each token
 TOKEN_ENTRIES = frozenset({"attention_mask", "input_ids", "position_ids", "token_type_ids", "completion_mask"})
+#: functions and methods: the size of their result does not depend on that of the batch
+REDUCING = frozenset({
+    "mean", "sum", "item", "norm", "max", "min", "amax", "amin", "std", "var", "median", "prod", "any", "all", "numel",
+    "size", "tensor", "loss", "cross_entropy", "mse_loss", "nll_loss", "l1_loss", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "kl_div", "smooth_l1_loss", "ones", "zeros", "full", "t", "T", "bincount",
+    "histc", "len", "count_nonzero", "shape",
+})  # fmt: skip
