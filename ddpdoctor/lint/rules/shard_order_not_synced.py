@@ -7,7 +7,9 @@ of them (`rows[rank::world_size]`), samplers of the program's own that take thei
 seeds, or whose order Accelerate or Fabric divides though each process draws its own, data sets and samplers that a
 loader calls and that shuffle a list by a generator of the rank before they take the rank's share of it,
 `data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by
-index, and names that are numbered in the order of a set.
+index, data sets whose constructor keeps the samples in an order that each process makes for itself (mixed before
+anything is seeded, or that of a set of texts) and that a sampler, Accelerate, Fabric or the trainer of transformers
+divides by index, and names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -29,8 +31,9 @@ No automatic fix.
 
 ## When it is wrong
 A list that a data set's constructor shuffles without a seed is a hint where no sample is seen to be taken from it by
-index. Only a seed that provably differs is reported. A set of numbers has one order on all
-ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
+index. Where something may have been seeded before, or a setting decides whether the samples are mixed, nothing is said
+of a data set that does so in its constructor. Only a seed that provably differs is reported. A set of numbers has one
+order on all ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -41,7 +44,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, prepared_orders, random_draws, seeds, shares_by_rank
+from ddpdoctor.lint.facts import (
+    blocks,
+    held_orders,
+    launch,
+    orders_of_sets,
+    prepared_orders,
+    random_draws,
+    seeds,
+    shares_by_rank,
+)
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
@@ -53,7 +65,7 @@ from ddpdoctor.lint.values.values import Atom, Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule(
@@ -70,7 +82,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _epochs(facts)
     yield from _shuffled(facts)
     yield from _reordered(facts)
-    yield from _constructed(facts)
+    constructed = list(_constructed(facts))
+    yield from constructed
+    yield from _held(facts, {finding.line for finding in constructed if finding is not None})
     yield from _numbered(facts)
     sampled = list(_sampled(facts))
     yield from sampled
@@ -237,7 +251,7 @@ def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
             if call.context.function is not None and call.context.function.owner is info
             and f"{info.name}.__init__" in call.context.calls and _own_attribute(call)
         ]  # fmt: skip
-        indexed = _taken_by_index(info)
+        indexed = held_orders.taken_by_index(info)
         first = next((call for call in shuffles if _own_attribute(call) in indexed), next(iter(shuffles), None))
         if first is not None:
             message = (
@@ -247,6 +261,27 @@ def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity = Severity.WARNING if _own_attribute(first) in indexed else Severity.HINT
             related = ((divided, told),)
             yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+
+
+def _held(facts: ModuleFacts, told: set[int]) -> Iterator[Finding | None]:
+    """A data set whose constructor keeps its samples in an order that each process makes for itself: before anything is
+    seeded, or that of a set of texts."""
+    for one in held_orders.found(facts):
+        if facts.place(one.call).line in told:
+            continue
+        whose = "the order of a set of texts is another one in each process" if one.of_set else _NOT_YET
+        message = (
+            f"{whose}: {one.info.name} keeps its samples in it, which are divided by index, so the shares of the ranks "
+            "overlap and samples are lost"
+        )
+        open_ = Unconfirmed(one.call.site, RelatedRole.UNSTARTED) if one.of_set else None
+        yield facts.finding(
+            *(RULE, one.call.site, message), related=((one.division.site, one.division.said),), unconfirmed=open_,
+            severity=Severity.WARNING, context=one.call.context,
+        )  # fmt: skip
+
+
+_NOT_YET = "nothing is seeded yet, so each process draws an order of its own here"
 
 
 def _divided_sets(facts: ModuleFacts) -> Iterator[tuple[ClassInfo, SourceSite, str]]:
@@ -264,24 +299,6 @@ def _divided_sets(facts: ModuleFacts) -> Iterator[tuple[ClassInfo, SourceSite, s
 def _data_sets(facts: ModuleFacts, path: str) -> list[ClassInfo]:
     given = (call.argument(0, "dataset") for call in facts.named(path))
     return [v.object.info for v in given if v is not None and isinstance(v.object, Instance)]
-
-
-def _taken_by_index(info: ClassInfo) -> set[str]:
-    """The attributes of which a data set takes a sample by its index, and those that are put into them."""
-    get = info.methods.get("__getitem__")
-    index = get.parameters[1].arg if get is not None and len(get.parameters) > 1 else ""
-    taken = {
-        n.value.attr
-        for n in (walk(get.node) if get is not None else ())
-        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Attribute) and last_name(n.slice) == index
-    }
-    filled = (
-        n.value
-        for n in walk(info.node)
-        if isinstance(n, (ast.Assign, ast.AugAssign))
-        and last_name(n.targets[0] if isinstance(n, ast.Assign) else n.target) in taken
-    )
-    return taken | {n.attr for value in filled for n in walk(value) if isinstance(n, ast.Attribute)}
 
 
 def _starts_script(trainer: CallEvent) -> bool:
