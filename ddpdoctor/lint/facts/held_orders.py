@@ -50,7 +50,7 @@ def found(facts: ModuleFacts) -> Iterator[HeldOrder]:
         if info is None or (info.name, of_set) in seen or not _is_certain(facts, info, call):
             continue
         division = _divided(facts, info, call)
-        if division is None or not (_is_of_texts(facts, call) if of_set else _unseeded(facts, call)):
+        if division is None or not (_is_of_texts(facts, call) if of_set else unseeded(facts, call)):
             continue
         if _kept(facts, call) & taken_by_index(info):
             seen.add((info.name, of_set))
@@ -121,7 +121,7 @@ def _is_of(call: CallEvent, info: ClassInfo) -> bool:
     return data is not None and isinstance(data.object, Instance) and data.object.info is info
 
 
-def _unseeded(facts: ModuleFacts, call: CallEvent) -> bool:
+def unseeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether nothing has seeded anything before in a program that is started once for each rank."""
     if not call.context.from_script or facts.mentions(*heuristics.SENDS_OBJECTS.words):
         return False
@@ -184,15 +184,19 @@ def _kept(facts: ModuleFacts, call: CallEvent) -> set[str]:
     """The attributes in which the constructor keeps what it has put into that order."""
     module = blocks.module_of(facts, call.site)
     scope = innermost_function(module.tree, call.site.line) if module is not None else None
-    if scope is None:
-        return set()
-    in_place = call.node.args and last_name(call.node.func) == "shuffle"
-    held = {text_of(call.node.args[0])} if in_place else set[str]()
+    held = held_in(scope, call.node) if scope is not None else set[str]()
+    return {name.partition(".")[2] for name in held if name.startswith("self.")}
+
+
+def held_in(scope: ast.AST, call: ast.Call) -> set[str]:
+    """The variables and attributes in which a function has at its end what a call has put into another order."""
+    in_place = call.args and last_name(call.func) == "shuffle"
+    held = {text_of(call.args[0])} if in_place else set[str]()
     steps = sorted((n for n in walk(scope) if isinstance(n, ast.stmt)), key=lambda n: n.lineno)
     for step in steps:
-        if (step.end_lineno or step.lineno) >= call.node.lineno:
-            _follow(step, call.node, held)
-    return {name.partition(".")[2] for name in held if name.startswith("self.")}
+        if (step.end_lineno or step.lineno) >= call.lineno:
+            _follow(step, call, held)
+    return held
 
 
 def _follow(step: ast.stmt, call: ast.Call, held: set[str]) -> None:
@@ -214,6 +218,11 @@ def _follow(step: ast.stmt, call: ast.Call, held: set[str]) -> None:
             held.add(owner)
     elif isinstance(step, ast.For) and _has(step.iter, call, held) and not _sorts(step.iter):
         held |= {n.id for n in walk(step.target) if isinstance(n, ast.Name)}
+
+
+def reads(value: ast.AST, held: set[str]) -> bool:
+    """Whether an expression reads one of these variables and attributes."""
+    return any(text_of(node) in held for node in walk(value) if isinstance(node, ast.expr))
 
 
 def _has(value: ast.AST, call: ast.Call, held: set[str]) -> bool:

@@ -6,10 +6,11 @@ on the rank, lists that each rank has shuffled for itself before the sampler div
 of them (`rows[rank::world_size]`), samplers of the program's own that take their rank's share of an order which nothing
 seeds, or whose order Accelerate or Fabric divides though each process draws its own, data sets and samplers that a
 loader calls and that shuffle a list by a generator of the rank before they take the rank's share of it,
-`data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by
-index, data sets whose constructor keeps the samples in an order that each process makes for itself (mixed before
-anything is seeded, or that of a set of texts) and that a sampler, Accelerate, Fabric or the trainer of transformers
-divides by index, and names that are numbered in the order of a set.
+`data.shuffle(seed=...)` by a seed of the rank, or `rows.shuffle()` of the package `datasets` before anything is seeded,
+where a sampler, Accelerate, Fabric, `shard` or the trainer of transformers then divides the data by index, data sets
+whose constructor keeps the samples in an order that each process makes for itself (mixed before anything is seeded, or
+that of a set of texts) and that a sampler, Accelerate, Fabric or the trainer of transformers divides by index, and
+names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -51,6 +52,7 @@ from ddpdoctor.lint.facts import (
     orders_of_sets,
     prepared_orders,
     random_draws,
+    reordered_tables,
     seeds,
     shares_by_rank,
 )
@@ -61,7 +63,7 @@ from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
-from ddpdoctor.lint.values.values import Atom, Taint, Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
@@ -321,19 +323,19 @@ def _own_attribute(call: CallEvent) -> str:
 
 
 def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`data.shuffle(seed=seed + rank)`, and then something divides by index what was made of the data."""
+    """`data.shuffle(seed=seed + rank)`, or `rows.shuffle()` of a table before anything is seeded, and then something
+    divides by index what was made of the data."""
     for call in facts.methods("shuffle"):
-        seed, data = call.argument(0, "seed"), call.receiver
-        if seed is None or data is None or not (seed.tags & ANY_RANK or len(seed.atoms) > 1):
-            continue
+        why = reordered_tables.each_by_itself(facts, call)
+        data = call.receiver
         # each rank shuffles its own share
-        if data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1 or call.context.some_ranks_only:
+        if not why or data is None or data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1:
             continue
-        divided = _divided(facts, call)
+        divided = None if call.context.some_ranks_only else reordered_tables.divided(facts, call)
         if divided is not None:
             message = (
-                "the seed depends on the rank: each rank has another order, so the shares that are taken by index "
-                "overlap and samples are lost"
+                f"{why}: each rank has another order, so the shares that are taken by index overlap and samples are "
+                "lost"
             )
             yield facts.finding(
                 *(RULE, call.site, message),
@@ -341,49 +343,6 @@ def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
                 context=call.context,
                 severity=Severity.WARNING,
             )
-
-
-def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
-    """Where data that come from the call's result are divided between the ranks by index: by a sampler, by
-    Accelerate or Fabric, or by a method of the data."""
-    made = {shuffled.result.atoms}
-    loaded: set[SourceSite] = set()
-    later = (call for call in facts.calls if call.index > shuffled.index)
-    for call in sorted(later, key=lambda one: one.index):
-        of_data = call.receiver is not None and call.receiver.atoms in made
-        if of_data and call.method == "shard":
-            return call
-        if of_data and call.method in _SAME_ORDER:
-            made.add(call.result.atoms)
-        given = _is_given(call, made)
-        if given and call.path in _DIVIDING:
-            return call
-        if given and call.path == aliases.LOADER and _by_order(call):
-            loaded.add(call.site)
-        if prepared_orders.prepares(call) and any(
-            isinstance(v.object, Made) and v.object.site in loaded for v in call.args
-        ):
-            return call
-    return None
-
-
-def _is_given(call: CallEvent, made: set[tuple[Atom, ...]]) -> bool:
-    """Whether one of these is an argument."""
-    return any(value.atoms in made for value in (*call.args, *(v for _, v in call.keywords)))
-
-
-def _by_order(loader: CallEvent) -> bool:
-    """Whether it takes what its data set has in this order, or in one that does not depend on it."""
-    return all(loader.argument(at, name) is None for at, name in ((3, "sampler"), (4, "batch_sampler")))
-
-
-#: methods of a data set that give one in the same order
-_SAME_ORDER = frozenset({
-    "select", "map", "filter", "with_format", "with_transform", "take", "skip", "flatten", "cast", "cast_column",
-    "rename_column", "rename_columns", "remove_columns", "select_columns", "add_column",
-})  # fmt: skip
-#: functions and classes that give each rank its share by index
-_DIVIDING = frozenset({aliases.SAMPLER, "datasets.distributed.split_dataset_by_node"})
 
 
 def _is_made_of(sampler: CallEvent, shuffled: Value) -> bool:
