@@ -151,16 +151,21 @@ def _is_of_texts(facts: ModuleFacts, call: CallEvent) -> bool:
         return False
     if not launch.trains_on_several(facts) or not _is_set_here(module, scope, call.node.args[0]):
         return False
-    names = {text_of(call.node.args[0])}
+    made = _made_of(scope, call.node.args[0])
+    called = {last_name(n.func) for value in made for n in walk(value) if isinstance(n, ast.Call)}
+    return not called.isdisjoint(_OF_TEXTS)
+
+
+def _made_of(scope: ast.AST, value: ast.expr) -> list[ast.expr]:
+    """An expression in a function, and those that its variables are assigned."""
+    steps = _assigned(scope)
+    names = {text_of(value)}
     known = -1
     while known < len(names):
         known = len(names)
-        for target, value in _assigned(scope):
-            if target in names:
-                names |= {text_of(n) for n in walk(value) if isinstance(n, (ast.Name, ast.Attribute))}
-    made = [call.node.args[0], *(value for target, value in _assigned(scope) if target in names)]
-    called = {last_name(n.func) for value in made for n in walk(value) if isinstance(n, ast.Call)}
-    return not called.isdisjoint(_OF_TEXTS)
+        read = (walk(made) for target, made in steps if target in names)
+        names |= {text_of(n) for nodes in read for n in nodes if isinstance(n, (ast.Name, ast.Attribute))}
+    return [value, *(made for target, made in steps if target in names)]
 
 
 #: functions that give names of files, or texts
@@ -203,21 +208,26 @@ def _follow(step: ast.stmt, call: ast.Call, held: set[str]) -> None:
     """Add and remove what a statement puts the order into, or makes of another one."""
     if isinstance(step, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
         targets = step.targets if isinstance(step, ast.Assign) else [step.target]
-        value = step.value
-        made = value is not None and _has(value, call, held) and not _sorts(value)
         names = {text_of(target) for target in targets}
-        if made:
+        if step.value is not None and _has(step.value, call, held) and not _sorts(step.value):
             held |= names
         elif not isinstance(step, ast.AugAssign):
             held -= names
-    elif isinstance(step, ast.Expr) and isinstance(step.value, ast.Call) and isinstance(step.value.func, ast.Attribute):
-        owner, method = text_of(step.value.func.value), step.value.func.attr
-        if method == "sort":
-            held.discard(owner)
-        elif method in ("append", "extend") and any(_has(given, call, held) for given in step.value.args):
-            held.add(owner)
+    elif isinstance(step, ast.Expr) and isinstance(step.value, ast.Call):
+        _change(step.value, call, held)
     elif isinstance(step, ast.For) and _has(step.iter, call, held) and not _sorts(step.iter):
         held |= {n.id for n in walk(step.target) if isinstance(n, ast.Name)}
+
+
+def _change(changing: ast.Call, call: ast.Call, held: set[str]) -> None:
+    """The same of a method that changes a list."""
+    if not isinstance(changing.func, ast.Attribute):
+        return
+    owner, method = text_of(changing.func.value), changing.func.attr
+    if method == "sort":
+        held.discard(owner)
+    elif method in ("append", "extend") and any(_has(given, call, held) for given in changing.args):
+        held.add(owner)
 
 
 def reads(value: ast.AST, held: set[str]) -> bool:

@@ -337,11 +337,9 @@ def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
                 f"{why}: each rank has another order, so the shares that are taken by index overlap and samples are "
                 "lost"
             )
+            related = ((divided.site, "divided between the ranks here"),)
             yield facts.finding(
-                *(RULE, call.site, message),
-                related=((divided.site, "divided between the ranks here"),),
-                context=call.context,
-                severity=Severity.WARNING,
+                *(RULE, call.site, message), related=related, context=call.context, severity=Severity.WARNING
             )
 
 
