@@ -189,10 +189,11 @@ def _in_networks(facts: ModuleFacts) -> list[EqualDraw]:
         return []
     given = [call.argument(0, "module") for call in facts.named(*DDP_PATHS)]
     given += [value for call in seeds.wrapping_by_framework(facts) for value in call.args]
-    given += [
-        call.args[0] for call in facts.methods("fit") if call.args and seeds.kind_of(call) == frameworks.LIGHTNING
-    ]
-    draws = (random_draws.in_network(facts.analysis, value) for value in given if value is not None)
+    fits = [call for call in facts.methods("fit") if seeds.kind_of(call) == frameworks.LIGHTNING]
+    given += [call.argument(0, "model") for call in fits]
+    draws = [random_draws.in_network(facts.analysis, value) for value in given if value is not None]
+    if fits and not any(draws):
+        draws = [random_draws.in_trained(facts.analysis)]
     return [_of(draw, by_worker=False) for draw in draws if draw is not None]
 
 

@@ -274,6 +274,14 @@ def has_been_trained(facts: ModuleFacts, call: CallEvent, *, ever: bool = False)
     )
 
 
+def trained_by_transformers(facts: ModuleFacts) -> list[CallEvent]:
+    """Where a trainer of transformers trains, which divides its data sets between the ranks by index."""
+    return [
+        call for call in facts.methods("train")
+        if call.receiver is not None and _is_trainer_of_transformers(facts, call.receiver.object)
+    ]  # fmt: skip
+
+
 def _is_trainer_of_transformers(facts: ModuleFacts, trainer: object) -> bool:
     if isinstance(trainer, Instance):
         return frameworks.TRAINER in framework_objects.bases(facts.analysis, trainer.info)

@@ -29,7 +29,7 @@ def numbered(facts: ModuleFacts) -> Iterator[CallEvent]:
         if module is None or _SETTING in module.text or call.context.some_ranks_only or _is_of_parent(facts, call):
             continue
         over = _counted(call.node)
-        if over is not None and _is_set(module, over) and _is_map(module, call.node):
+        if over is not None and is_set(module, over) and _is_map(module, call.node):
             yield call
 
 
@@ -50,7 +50,7 @@ def _is_of_parent(facts: ModuleFacts, call: CallEvent) -> bool:
     return bool(started) and not started & set(call.context.calls)
 
 
-def _is_set(module: Module, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
+def is_set(module: Module, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
     """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
     made of it."""
     if isinstance(node, ast.Name):
@@ -61,7 +61,7 @@ def _is_set(module: Module, node: ast.expr, inside: frozenset[str] = frozenset()
         inner = node.args[0] if len(node.args) == 1 else None
         if node.func.id in ("set", "frozenset"):
             return inner is not None and not _is_of_numbers(inner)
-        return node.func.id in ("list", "tuple") and inner is not None and _is_set(module, inner, inside)
+        return node.func.id in ("list", "tuple") and inner is not None and is_set(module, inner, inside)
     return isinstance(node, ast.SetComp) and not _is_number(node.elt)
 
 
@@ -89,7 +89,7 @@ def _holds_set(module: Module, node: ast.Name, inside: frozenset[str]) -> bool:
     made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
     assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
     # `names = list(names)` of a parameter
-    return len(assigned) == 1 and not _sorts(scope, node) and _is_set(module, assigned[0], inside)
+    return len(assigned) == 1 and not _sorts(scope, node) and is_set(module, assigned[0], inside)
 
 
 def _keeps_set(module: Module, node: ast.Attribute, inside: frozenset[str]) -> bool:
@@ -99,7 +99,7 @@ def _keeps_set(module: Module, node: ast.Attribute, inside: frozenset[str]) -> b
     key = f"{owner}.{node.attr}"
     if owner != "self" or len(stored) != 1 or key in inside:
         return False
-    return not _sorts(module.tree, node) and _is_set(module, stored[0], inside | {key})
+    return not _sorts(module.tree, node) and is_set(module, stored[0], inside | {key})
 
 
 def _sorts(scope: ast.AST, name: ast.expr) -> bool:

@@ -45,6 +45,12 @@ def prepares(call: CallEvent) -> bool:
     return (seeds.kind_of(call), call.method) in frameworks.PREPARING
 
 
+def divides(facts: ModuleFacts, loader: CallEvent) -> CallEvent | None:
+    """The call by which Accelerate or Fabric leaves each process its share of a loader by position."""
+    preparing = (call for call in facts.methods(*_METHODS) if _divides(call))
+    return next((call for call in preparing if any(_is_made_by(v, loader) for v in call.args)), None)
+
+
 def _divides(call: CallEvent) -> bool:
     """Whether each process goes through the whole order and keeps its share: none that one process reads and sends to
     the others, or that is drawn by generators which are made equal before."""

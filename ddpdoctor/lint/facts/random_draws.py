@@ -135,6 +135,26 @@ def in_network(machine: Machine, network: Value) -> Draw | None:
     return _drawn(machine, [f for f in steps if f is not None])
 
 
+def in_trained(machine: Machine) -> Draw | None:
+    """Where what Lightning calls for each batch draws, in a network of the program's own that it makes, or loads, in
+    whatever way the trainer gets it."""
+    made = {name for node in run_nodes(machine) if isinstance(node, ast.Call) for name in _maker(node)}
+    for module in list(machine.reached.values()):
+        for info in module.classes:
+            if info.name in made and any(last_name(base) == "LightningModule" for base in info.node.bases):
+                draw = _drawn(machine, [info.methods[step] for step in ("training_step",) if step in info.methods])
+                if draw is not None:
+                    return draw
+    return None
+
+
+def _maker(node: ast.Call) -> Iterator[str]:
+    """The class that a call makes an object of: `Net(...)`, `Net.load_from_checkpoint(...)`."""
+    yield last_name(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "load_from_checkpoint":
+        yield last_name(node.func.value)
+
+
 def made_up(machine: Machine, data: Value | None) -> bool:
     """Whether a data set consists of random numbers: its class draws them, once or for each sample, and reads nothing,
     or it holds tensors that are drawn."""

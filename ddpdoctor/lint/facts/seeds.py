@@ -149,6 +149,8 @@ def _is_setting(facts: ModuleFacts, seed: Value | None) -> bool:
     if not isinstance(obj, Method) or not heuristics.WANTS_SEED.found_in(obj.name):
         return False
     holder = obj.receiver
+    while isinstance(holder.object, Method):  # settings in settings: `cfg.train.seed`
+        holder = holder.object.receiver
     plain = holder.object is None or isinstance(holder.object, Made)
     by_rank = holder.tags & (ANY_RANK | Tag.IN_GROUP) or len(holder.atoms) > 1 or holder.taint > holder.taint.UNKNOWN
     modules = (facts.module, *facts.analysis.reached.values())

@@ -37,6 +37,8 @@ _MODULE_SPELLINGS = (
     ("torch.distributed.nn.functional.", "torch.distributed.nn."),
     ("horovod.torch.mpi_ops.", "horovod.torch."),
     ("pytorch_lightning.", "lightning.pytorch."),
+    ("lightning.pytorch.trainer.trainer.", "lightning.pytorch."),
+    ("lightning.pytorch.trainer.", "lightning.pytorch."),
     ("lightning.pytorch.core.lightning.", "lightning.pytorch."),
     ("lightning.pytorch.core.module.", "lightning.pytorch."),
     ("ignite.distributed.utils.", "ignite.distributed."),

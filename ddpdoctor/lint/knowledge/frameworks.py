@@ -171,6 +171,8 @@ ON_ALL_RANKS = (
     "predict_step",
     "before_",
     "after_",
+    "validation_epoch_end",
+    "test_epoch_end",
 )
 
 #: methods of the trainer of transformers that it calls on every rank whenever it keeps a checkpoint

@@ -2,8 +2,9 @@
 
 ## What it does
 Finds `random_split` or `train_test_split` without its own generator after the global generators were seeded by rank, or
-(as a warning) in a script that seeds none at all; and a list that is shuffled after seeding by rank and then split in
-two.
+(as a warning) in a script that seeds none at all; the method of a table of the package `datasets` before anything is
+seeded, where something divides what it gives between the ranks; and a list that is shuffled after seeding by rank and
+then split in two.
 
 ## Why it harms
 Each rank draws another split, so samples that one rank validates on are training samples of the others. With two ranks
@@ -37,7 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import equal_draws, seeds
+from ddpdoctor.lint.facts import equal_draws, reordered_tables, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics, randomness
@@ -63,6 +64,7 @@ _OTHERS = "every rank draws a different split and trains on samples that others 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Splits from a generator that was last seeded with the rank."""
     yield from _library(facts)
+    yield from _tables(facts)
     yield from _by_hand(facts)
 
 
@@ -88,6 +90,18 @@ def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
                 )
                 related = ((last.site, "seeded by rank here"),)
                 yield facts.finding(RULE, call.site, message, related=related, context=call.context)
+
+
+def _tables(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`rows.train_test_split(test_size=0.1)` of the package `datasets`, before anything is seeded."""
+    for call in facts.methods("train_test_split"):
+        divided = reordered_tables.divided(facts, call) if reordered_tables.splits_by_itself(facts, call) else None
+        if divided is not None:
+            message = f"nothing is seeded yet, so {_OTHERS}: pass seed= with the same number everywhere"
+            related = ((divided.site, "divided between the ranks here"),)
+            yield facts.finding(
+                *(RULE, call.site, message), related=related, severity=Severity.WARNING, context=call.context
+            )
 
 
 def _of_no_training(call: CallEvent) -> bool:

@@ -6,8 +6,11 @@ on the rank, lists that each rank has shuffled for itself before the sampler div
 of them (`rows[rank::world_size]`), samplers of the program's own that take their rank's share of an order which nothing
 seeds, or whose order Accelerate or Fabric divides though each process draws its own, data sets and samplers that a
 loader calls and that shuffle a list by a generator of the rank before they take the rank's share of it,
-`data.shuffle(seed=...)` by a seed of the rank before a sampler, Accelerate, Fabric or `shard` divides the data by
-index, and names that are numbered in the order of a set.
+`data.shuffle(seed=...)` by a seed of the rank, or `rows.shuffle()` of the package `datasets` before anything is seeded,
+where a sampler, Accelerate, Fabric, `shard` or the trainer of transformers then divides the data by index, data sets
+whose constructor keeps the samples in an order that each process makes for itself (mixed before anything is seeded, or
+that of a set of texts) and that a sampler, Accelerate, Fabric or the trainer of transformers divides by index, and
+names that are numbered in the order of a set.
 
 ## Why it harms
 The sampler relies on every rank shuffling in the same way and then taking its own share. With different orders the
@@ -29,8 +32,9 @@ No automatic fix.
 
 ## When it is wrong
 A list that a data set's constructor shuffles without a seed is a hint where no sample is seen to be taken from it by
-index. Only a seed that provably differs is reported. A set of numbers has one order on all
-ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
+index. Where something may have been seeded before, or a setting decides whether the samples are mixed, nothing is said
+of a data set that does so in its constructor. Only a seed that provably differs is reported. A set of numbers has one
+order on all ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -41,7 +45,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, prepared_orders, random_draws, seeds, shares_by_rank
+from ddpdoctor.lint.facts import (
+    blocks,
+    held_orders,
+    launch,
+    orders_of_sets,
+    prepared_orders,
+    random_draws,
+    reordered_tables,
+    seeds,
+    shares_by_rank,
+)
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases, frameworks, randomness
@@ -49,11 +63,11 @@ from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, SHARED_OUT, Tag
-from ddpdoctor.lint.values.values import Atom, Taint, Value
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule(
@@ -70,7 +84,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _epochs(facts)
     yield from _shuffled(facts)
     yield from _reordered(facts)
-    yield from _constructed(facts)
+    constructed = list(_constructed(facts))
+    yield from constructed
+    yield from _held(facts, {finding.line for finding in constructed if finding is not None})
     yield from _numbered(facts)
     sampled = list(_sampled(facts))
     yield from sampled
@@ -237,7 +253,7 @@ def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
             if call.context.function is not None and call.context.function.owner is info
             and f"{info.name}.__init__" in call.context.calls and _own_attribute(call)
         ]  # fmt: skip
-        indexed = _taken_by_index(info)
+        indexed = held_orders.taken_by_index(info)
         first = next((call for call in shuffles if _own_attribute(call) in indexed), next(iter(shuffles), None))
         if first is not None:
             message = (
@@ -247,6 +263,27 @@ def _constructed(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity = Severity.WARNING if _own_attribute(first) in indexed else Severity.HINT
             related = ((divided, told),)
             yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+
+
+def _held(facts: ModuleFacts, told: set[int]) -> Iterator[Finding | None]:
+    """A data set whose constructor keeps its samples in an order that each process makes for itself: before anything is
+    seeded, or that of a set of texts."""
+    for one in held_orders.found(facts):
+        if facts.place(one.call).line in told:
+            continue
+        whose = "the order of a set of texts is another one in each process" if one.of_set else _NOT_YET
+        message = (
+            f"{whose}: {one.info.name} keeps its samples in it, which are divided by index, so the shares of the ranks "
+            "overlap and samples are lost"
+        )
+        open_ = Unconfirmed(one.call.site, RelatedRole.UNSTARTED) if one.of_set else None
+        yield facts.finding(
+            *(RULE, one.call.site, message), related=((one.division.site, one.division.said),), unconfirmed=open_,
+            severity=Severity.WARNING, context=one.call.context,
+        )  # fmt: skip
+
+
+_NOT_YET = "nothing is seeded yet, so each process draws an order of its own here"
 
 
 def _divided_sets(facts: ModuleFacts) -> Iterator[tuple[ClassInfo, SourceSite, str]]:
@@ -264,24 +301,6 @@ def _divided_sets(facts: ModuleFacts) -> Iterator[tuple[ClassInfo, SourceSite, s
 def _data_sets(facts: ModuleFacts, path: str) -> list[ClassInfo]:
     given = (call.argument(0, "dataset") for call in facts.named(path))
     return [v.object.info for v in given if v is not None and isinstance(v.object, Instance)]
-
-
-def _taken_by_index(info: ClassInfo) -> set[str]:
-    """The attributes of which a data set takes a sample by its index, and those that are put into them."""
-    get = info.methods.get("__getitem__")
-    index = get.parameters[1].arg if get is not None and len(get.parameters) > 1 else ""
-    taken = {
-        n.value.attr
-        for n in (walk(get.node) if get is not None else ())
-        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Attribute) and last_name(n.slice) == index
-    }
-    filled = (
-        n.value
-        for n in walk(info.node)
-        if isinstance(n, (ast.Assign, ast.AugAssign))
-        and last_name(n.targets[0] if isinstance(n, ast.Assign) else n.target) in taken
-    )
-    return taken | {n.attr for value in filled for n in walk(value) if isinstance(n, ast.Attribute)}
 
 
 def _starts_script(trainer: CallEvent) -> bool:
@@ -304,69 +323,24 @@ def _own_attribute(call: CallEvent) -> str:
 
 
 def _reordered(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """`data.shuffle(seed=seed + rank)`, and then something divides by index what was made of the data."""
+    """`data.shuffle(seed=seed + rank)`, or `rows.shuffle()` of a table before anything is seeded, and then something
+    divides by index what was made of the data."""
     for call in facts.methods("shuffle"):
-        seed, data = call.argument(0, "seed"), call.receiver
-        if seed is None or data is None or not (seed.tags & ANY_RANK or len(seed.atoms) > 1):
-            continue
+        why = reordered_tables.each_by_itself(facts, call)
+        data = call.receiver
         # each rank shuffles its own share
-        if data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1 or call.context.some_ranks_only:
+        if not why or data is None or data.tags & (SHARED_OUT | ANY_RANK) or len(data.atoms) > 1:
             continue
-        divided = _divided(facts, call)
+        divided = None if call.context.some_ranks_only else reordered_tables.divided(facts, call)
         if divided is not None:
             message = (
-                "the seed depends on the rank: each rank has another order, so the shares that are taken by index "
-                "overlap and samples are lost"
+                f"{why}: each rank has another order, so the shares that are taken by index overlap and samples are "
+                "lost"
             )
+            related = ((divided.site, "divided between the ranks here"),)
             yield facts.finding(
-                *(RULE, call.site, message),
-                related=((divided.site, "divided between the ranks here"),),
-                context=call.context,
-                severity=Severity.WARNING,
+                *(RULE, call.site, message), related=related, context=call.context, severity=Severity.WARNING
             )
-
-
-def _divided(facts: ModuleFacts, shuffled: CallEvent) -> CallEvent | None:
-    """Where data that come from the call's result are divided between the ranks by index: by a sampler, by
-    Accelerate or Fabric, or by a method of the data."""
-    made = {shuffled.result.atoms}
-    loaded: set[SourceSite] = set()
-    later = (call for call in facts.calls if call.index > shuffled.index)
-    for call in sorted(later, key=lambda one: one.index):
-        of_data = call.receiver is not None and call.receiver.atoms in made
-        if of_data and call.method == "shard":
-            return call
-        if of_data and call.method in _SAME_ORDER:
-            made.add(call.result.atoms)
-        given = _is_given(call, made)
-        if given and call.path in _DIVIDING:
-            return call
-        if given and call.path == aliases.LOADER and _by_order(call):
-            loaded.add(call.site)
-        if prepared_orders.prepares(call) and any(
-            isinstance(v.object, Made) and v.object.site in loaded for v in call.args
-        ):
-            return call
-    return None
-
-
-def _is_given(call: CallEvent, made: set[tuple[Atom, ...]]) -> bool:
-    """Whether one of these is an argument."""
-    return any(value.atoms in made for value in (*call.args, *(v for _, v in call.keywords)))
-
-
-def _by_order(loader: CallEvent) -> bool:
-    """Whether it takes what its data set has in this order, or in one that does not depend on it."""
-    return all(loader.argument(at, name) is None for at, name in ((3, "sampler"), (4, "batch_sampler")))
-
-
-#: methods of a data set that give one in the same order
-_SAME_ORDER = frozenset({
-    "select", "map", "filter", "with_format", "with_transform", "take", "skip", "flatten", "cast", "cast_column",
-    "rename_column", "rename_columns", "remove_columns", "select_columns", "add_column",
-})  # fmt: skip
-#: functions and classes that give each rank its share by index
-_DIVIDING = frozenset({aliases.SAMPLER, "datasets.distributed.split_dataset_by_node"})
 
 
 def _is_made_of(sampler: CallEvent, shuffled: Value) -> bool:

@@ -16,7 +16,8 @@ A file that is not written in a loop which trains, and does not hold the state o
 programs all ranks write the same then, and nobody reads it at that time. So is the state of networks and optimizers,
 which ranks that train together hold alike, wherever it is written, unless the program reads, copies or moves that file
 again in the same run: a rank then finds what another one is just writing. It is no hint where each rank writes its own
-shards, or what it has found in its own part of the data, and nothing has gathered it. Hints are also curves that are
+shards, or what it has found in its own part of the data, and nothing has gathered it: in a loop before, or batch by
+batch in the steps of a module of Lightning. Hints are also curves that are
 drawn on one rank alone, by a callback of a framework that does so, or under names that hold the rank.
 
 ## Why it harms
@@ -72,6 +73,7 @@ from ddpdoctor.lint.facts import (
     files_read_again,
     launch,
     own_parts,
+    parts_of_steps,
     paths,
     written_files,
 )
@@ -121,7 +123,8 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
             if call.args and fsdp.holds_shards(facts.analysis, call.args[0]):
                 circumstance = None
                 message = "every rank writes its own shards to this one file: those of the others are lost"
-            own = own_parts.collected(facts, call, file_contents.written_by(call))
+            contents = file_contents.written_by(call)
+            own = own_parts.collected(facts, call, contents) or parts_of_steps.collected(facts, call, contents)
             if own is not None:
                 circumstance = None
                 message = _OWN_PART
