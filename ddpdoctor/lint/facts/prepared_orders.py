@@ -47,7 +47,7 @@ def prepares(call: CallEvent) -> bool:
 
 def divides(facts: ModuleFacts, loader: CallEvent) -> CallEvent | None:
     """The call by which Accelerate or Fabric leaves each process its share of a loader by position."""
-    preparing = (call for call in facts.methods(*_METHODS) if _divides(call))
+    preparing = (call for call in facts.methods(*METHODS) if _divides(call))
     return next((call for call in preparing if any(_is_made_by(v, loader) for v in call.args)), None)
 
 
