@@ -175,3 +175,9 @@ def _collectives() -> dict[str, Collective]:
 
 
 COLLECTIVES: dict[str, Collective] = _collectives()
+
+#: operations that sum or collect what the ranks have
+PUTTING_TOGETHER = frozenset({
+    "all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object", "all_gather_into_tensor",
+    "gather", "gather_object", "gather_all",
+})  # fmt: skip
