@@ -61,7 +61,9 @@ def _every(facts: ModuleFacts) -> Iterator[Report]:
     of_data = [i for i in facts.iterations if _evaluates(facts, i)]
     divided = {id(i): site for i in of_data if (site := _divided(facts, i)) is not None}
     for call in facts.concerning(_tells) if divided else ():
-        before = [i for i in of_data if led_to(call, i)] if _tells_number(call) else []
+        # of each loop the last run
+        last = {i.loop.site: i for i in of_data if led_to(call, i)} if _tells_number(call) else {}
+        before = sorted(last.values(), key=lambda i: i.index)
         # where the names do not say which evaluation it is of, it may be of any
         of_these = [i for i in before if _gives_to(i, call)] or before
         if of_these and all(id(i) in divided and not _may_be_reduced(facts, call, i) for i in of_these):
