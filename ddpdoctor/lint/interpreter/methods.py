@@ -55,8 +55,11 @@ from ddpdoctor.lint.values.tags import (
 )
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, symbol_key, unknown
 
-#: methods whose results have no gradients
-_DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
+#: what is not true of the results of methods: some have no gradients, and a size tells nothing of what was computed
+_LOST = {
+    **dict.fromkeys(("detach", "item", "tolist", "numpy", "argmax"), Tag.BYPASS | Tag.BY_METHOD),
+    **dict.fromkeys(vocabulary.EXTENTS, Tag.EVALUATED),
+}
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
 _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 
@@ -234,13 +237,10 @@ def _computed(call: MethodCall) -> Value | None:
     if method in vocabulary.EXTENTS and not _differs_in_size(call):
         local = False
     tags = union(v.tags for v in values) & DATA
-    if method in vocabulary.EXTENTS:
-        tags &= ~Tag.EVALUATED
     if local and not whole:
         # methods of data give something, but for the one that asks for a part of it
         tags |= Tag.PART if method == "get" else Tag.GIVEN
-    if method in _DETACHING:
-        tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
+    tags &= ~_LOST.get(method, NO_TAGS)
     if method in vocabulary.KEEPING_ORDER:
         tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
     tags |= _of_elements(method, local=local)
