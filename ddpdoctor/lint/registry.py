@@ -107,6 +107,7 @@ RULES = (
     "reduceop_avg_portability",
     "loss_summed_over_ranks",
     "hook_on_some_ranks",
+    "metric_of_one_share",
     "sharded_part_skipped",
     "deprecated_distributed_api",
 )  # fmt: skip

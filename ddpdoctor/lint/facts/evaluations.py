@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import Context, Iteration
+from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
+from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
-
-#: methods that only a loop which trains calls
-_TRAINING = frozenset({"backward", "step", "zero_grad"})
 
 
 def evaluates(facts: ModuleFacts, iteration: Iteration) -> bool:
@@ -21,7 +19,16 @@ def evaluates(facts: ModuleFacts, iteration: Iteration) -> bool:
     if iteration.context.no_grad:
         return True
     inside = [call for call in facts.calls if _within(call.context, iteration)]
-    return any(call.context.no_grad for call in inside) and not any(call.method in _TRAINING for call in inside)
+    return any(call.context.no_grad for call in inside) and not any(map(_trains, inside))
+
+
+def trains(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether something trains that the loop calls."""
+    return any(_within(call.context, iteration) for call in facts.methods(*vocabulary.TRAINING))
+
+
+def _trains(call: CallEvent) -> bool:
+    return call.method in vocabulary.TRAINING
 
 
 def _within(context: Context, iteration: Iteration) -> bool:

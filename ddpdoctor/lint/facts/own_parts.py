@@ -33,9 +33,9 @@ def collected(facts: ModuleFacts, call: CallEvent, contents: Iterable[ast.expr])
     loops = list(_divided(facts, call)) if module is not None and scope is not None else []
     if module is None or scope is None or not loops or _gathers(facts, call, scope):
         return None
-    written = _made_of(scope, {name for content in contents for name in names_in(content)})
+    written = made_of(scope, {name for content in contents for name in names_in(content)})
     for loop in loops:
-        if written & {name for node in walk(loop.node) for name in _filled(node)}:
+        if written & {name for node in walk(loop.node) for name in filled(node)}:
             return loop.site
     return None
 
@@ -47,11 +47,11 @@ def _divided(facts: ModuleFacts, call: CallEvent) -> Iterator[EnclosingLoop]:
         beside = started.context.chain == call.context.chain and started.context.calls == call.context.calls
         if not beside or over is None or started.index > call.index:
             continue
-        if over.tags & (Tag.PREPARED | Tag.SHARD) or loaders.sampler_of(over) is not None or _is_share(over):
+        if over.tags & (Tag.PREPARED | Tag.SHARD) or loaders.sampler_of(over) is not None or is_share(over):
             yield started.loop
 
 
-def _is_share(value: Value) -> bool:
+def is_share(value: Value) -> bool:
     """Whether it is what a library gives this rank of some data: `rows.shard(num_shards=ranks, index=rank)`."""
     made = value.object
     if not isinstance(made, Made):
@@ -72,7 +72,7 @@ def _gathers(facts: ModuleFacts, call: CallEvent, scope: ast.FunctionDef | ast.A
     )
 
 
-def _made_of(scope: ast.AST, names: set[str]) -> set[str]:
+def made_of(scope: ast.AST, names: set[str]) -> set[str]:
     """The variables, and those that they were made of in a function."""
     steps = [step for node in walk(scope) for step in _steps(node)]
     known = -1
@@ -89,7 +89,7 @@ def _steps(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
         yield names_in(node.target), node.iter
 
 
-def _filled(node: ast.AST) -> Iterator[str]:
+def filled(node: ast.AST) -> Iterator[str]:
     """The variable to which a statement adds something."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING:
         yield from names_in(node.func.value)

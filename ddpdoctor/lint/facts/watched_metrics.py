@@ -66,6 +66,30 @@ def trainer(facts: ModuleFacts) -> SourceSite | None:
     return facts.place(made[0]) if made else None
 
 
+def watched_alone(facts: ModuleFacts) -> Iterator[tuple[Watch, SourceSite]]:
+    """What follows a metric that each rank logs for itself, with the place where it is logged."""
+    for watch in watches(facts):
+        logged = logged_alone(facts, watch.metric)
+        if logged is not None:
+            yield watch, logged
+
+
+def told_alone(facts: ModuleFacts) -> SourceSite | None:
+    """Where a validation first logs a value of this rank's own, of the modules that the Trainer of the file may train;
+    None if it logs none."""
+    for module in (facts.module, *facts.analysis.reached.values()):
+        for info in module.classes:
+            own = (
+                site_of(log.steps[-1].info.module, log.call)
+                for log in logged_values.of_hooks(facts.analysis, info, training=False)
+                if _is_own(facts, info, log.steps, log.call)
+            )
+            first = next(own, None)
+            if first is not None and frameworks.MODULE in map(frameworks.kind, external_bases(facts.analysis, info)):
+                return first
+    return None
+
+
 def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     """Where the metric is logged in a validation, as this rank's own value: computed there of this rank's batches, and
     told to nobody else. None if all ranks log what they have agreed on, or if that is not known."""

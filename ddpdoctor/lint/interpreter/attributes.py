@@ -27,7 +27,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN, SAMPLES, Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, OF_BATCH, ORIGIN, SAMPLES, Tag
 from ddpdoctor.lint.values.values import (
     FIRST_LOCAL_RANK,
     FIRST_RANK,
@@ -143,8 +143,10 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
         made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS))
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS))
     taint = _taint_of(owner, name)
+    if name in EXTENTS:
+        tags &= ~Tag.EVALUATED
     if taint is Taint.RANK_LOCAL:
         tags |= owner.tags & (Tag.UNEVEN if name in EXTENTS else Tag.PART)
         tags |= Tag.SAMPLE if owner.tags & SAMPLES else NO_TAGS

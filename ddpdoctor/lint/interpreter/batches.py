@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.interpreter.frame import Frame
-from ddpdoctor.lint.knowledge import aliases
+from ddpdoctor.lint.knowledge import aliases, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
-from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
+from ddpdoctor.lint.values.tags import OF_BATCH, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import last_name, walk
 
@@ -61,12 +62,50 @@ def in_batches(frame: Frame) -> bool:
     return _takes_next(frame.loops[-1].node)
 
 
-def _takes_next(loop: ast.AST) -> bool:
-    known: bool | None = loop.__dict__.get("_takes_next")
+def taken(frame: Frame, loop: ast.AST, over: Value, element: Value) -> Value:
+    """A batch, or its parts, as a loop takes it: the same on all ranks, or one that it evaluates on."""
+    if frame.no_grad and same_everywhere(over):
+        return alike(element)
+    return _of_evaluation(element) if evaluates(frame, loop) else element
+
+
+def _of_evaluation(element: Value) -> Value:
+    if isinstance(element.object, Items):
+        return element.with_object(Items(tuple(map(_of_evaluation, element.object.items))))
+    return element.tagged(Tag.EVALUATED) if element.tags & Tag.BATCH else element
+
+
+def evaluates(here: Frame | Context, loop: ast.AST) -> bool:
+    """Whether nothing in a loop trains, and it computes without gradients, or the function around it has put a network
+    into evaluation before."""
+    called = _called_in(loop)
+    if not called.isdisjoint(vocabulary.TRAINING):
+        return False
+    if here.no_grad or not called.isdisjoint(vocabulary.WITHOUT_GRADIENTS):
+        return True
+    function = here.function.node if here.function is not None else None
+    return function is not None and _mode_before(function, loop) == "eval"
+
+
+def _mode_before(function: ast.AST, loop: ast.AST) -> str:
+    """The last `train()` or `eval()` that a function calls before a loop, "" if there is none."""
+    line = getattr(loop, "lineno", 0)
+    called = (node for node in walk(function) if isinstance(node, ast.Call) and node.lineno < line)
+    modes = [(node.lineno, name) for node in called if (name := last_name(node.func)) in ("train", "eval")]
+    return max(modes, default=(0, ""))[1]
+
+
+def _called_in(part: ast.AST) -> frozenset[str]:
+    """The last names of what is called in a part of the source."""
+    known: frozenset[str] | None = part.__dict__.get("_called_in")
     if known is None:
-        called = (last_name(node.func) for node in walk(loop) if isinstance(node, ast.Call))
-        known = loop.__dict__["_takes_next"] = "next" in called
+        called = (last_name(node.func) for node in walk(part) if isinstance(node, ast.Call))
+        known = part.__dict__["_called_in"] = frozenset(called)
     return known
+
+
+def _takes_next(loop: ast.AST) -> bool:
+    return "next" in _called_in(loop)
 
 
 def alike(element: Value) -> Value:
@@ -75,4 +114,4 @@ def alike(element: Value) -> Value:
         return element.with_object(Items(tuple(alike(i) for i in element.object.items)))
     if not element.tags & Tag.BATCH:
         return element
-    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags & ~Tag.BATCH)
+    return unknown("same batch", element.atoms, taint=Taint.UNKNOWN, tags=element.tags & ~OF_BATCH)

@@ -43,7 +43,7 @@ from ddpdoctor.lint.values.abstract_objects import (
 )
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.join import filled_up
-from ddpdoctor.lint.values.tags import MODEL, ORIGIN, Tag, Tags, union
+from ddpdoctor.lint.values.tags import MODEL, OF_BATCH, ORIGIN, Tag, Tags, union
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name
@@ -283,7 +283,7 @@ def _construct(call: FunctionCall, obj: Class) -> Value:
     if "TypedDict" in _base_names(obj):
         return containers.table(call.args, call.keywords, site)
     if any("Enum" in b for b in _base_names(obj)):
-        return unknown("constructed", site, tags=join_tags(call.args) & (ORIGIN | Tag.BATCH))
+        return unknown("constructed", site, tags=join_tags(call.args) & (ORIGIN | OF_BATCH))
     instance = of_object(Instance(obj.info, site, call.args, call.keywords), id(obj.info), site)
     init = find_method(machine, obj.info, "__init__")
     if init is not None:
@@ -328,4 +328,4 @@ def _call_instance(call: MethodCall, obj: Instance) -> Value:
             sharded = fsdp.is_sharded(call.machine, call.receiver)
             return fsdp.forward(call.frame, call.given, site) if sharded else value
     taint = Taint.RANK_LOCAL if any(a.taint is Taint.RANK_LOCAL for a in args) else Taint.UNKNOWN
-    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | Tag.BATCH))
+    return unknown("instance call", site, taint=taint, tags=join_tags(args) & (ORIGIN | OF_BATCH))

@@ -18,7 +18,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
-from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
+from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
 from ddpdoctor.lint.values.values import (
     RANK_NUMBERS,
     WORLD,
@@ -171,7 +171,7 @@ def _is_of_rank(index: Value) -> bool:
 
 
 def _unknown_part(owner: Value, index: Value) -> Value:
-    tags = owner.tags & (ORIGIN | Tag.BATCH | Tag.AGREED)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.AGREED)
     if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
@@ -202,7 +202,7 @@ def _is_own_sample(index: Value) -> bool:
 
 
 #: what is known of the index of a sample is known of the sample
-_OF_SAMPLE = Tag.BATCH | Tag.SAMPLE
+_OF_SAMPLE = OF_BATCH | Tag.SAMPLE
 #: what says how long a tensor is, dimension by dimension
 _SIZES = frozenset({"shape", "size"})
 #: methods that give places as they are, in another shape
@@ -224,7 +224,7 @@ def _picks(index: Value) -> bool:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | Tag.BATCH | SHARES | Tag.WORLD)
+    tags = owner.tags & (ORIGIN | OF_BATCH | SHARES | Tag.WORLD)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
@@ -301,7 +301,7 @@ def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
         site = machine.site(frame, node)
         frame.out.append(Loop((symbol("comprehension", id(node)),), body, site))
     taint = Taint.RANK_LOCAL if any(v.taint is Taint.RANK_LOCAL for v in values) else Taint.UNKNOWN
-    tags = join_tags(values) & (ORIGIN | Tag.BATCH)
+    tags = join_tags(values) & (ORIGIN | OF_BATCH)
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
         return result.with_object(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))

@@ -107,8 +107,8 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, over)
     iterated, element = iterated_of(over)
     element = element or _own_elements(machine, frame, node, iterated)
-    if frame.no_grad and element is not None and batches.same_everywhere(iterated):
-        element = batches.alike(element)
+    if element is not None:
+        element = batches.taken(frame, node, iterated, element)
     loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
     begun: list[Iteration] = []
     if not machine.silent:

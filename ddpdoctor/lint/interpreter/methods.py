@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from string import Formatter
 
@@ -44,6 +44,7 @@ from ddpdoctor.lint.values.tags import (
     MADE_UP,
     MODEL,
     NO_TAGS,
+    OF_BATCH,
     ORIGIN,
     REASONS,
     SAMPLES,
@@ -52,10 +53,13 @@ from ddpdoctor.lint.values.tags import (
     Tags,
     union,
 )
-from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, unknown
+from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, symbol_key, unknown
 
-#: methods whose results have no gradients
-_DETACHING = frozenset({"detach", "item", "tolist", "numpy", "argmax"})
+#: what is not true of the results of methods: some have no gradients, and a size tells nothing of what was computed
+_LOST = {
+    **dict.fromkeys(("detach", "item", "tolist", "numpy", "argmax"), Tag.BYPASS | Tag.BY_METHOD),
+    **dict.fromkeys(vocabulary.EXTENTS, Tag.EVALUATED),
+}
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
 _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 
@@ -71,10 +75,10 @@ def called(call: MethodCall) -> Value:
         if value is not None:
             return value
     origin = call.receiver.tags if call.name != "module" else NO_TAGS
-    if call.name in _DIFFERENTIABLE:
-        origin |= union(v.tags for v in call.given)
+    given = union(v.tags for v in call.given) if call.name in _DIFFERENTIABLE else NO_TAGS
     made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
-    return unknown("method", call.site, tags=(origin & ORIGIN) | (call.receiver.tags & MADE_UP)).with_object(made)
+    tags = ((origin | given) & ORIGIN) | (given & Tag.EVALUATED) | (call.receiver.tags & MADE_UP)
+    return unknown("method", call.site, tags=tags).with_object(made)
 
 
 def _sharded_forward(call: MethodCall) -> Value | None:
@@ -169,10 +173,23 @@ def _formatted(call: MethodCall) -> Value | None:
     def fill(*given: object) -> str:
         return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | Tag.BATCH
-    tags = union(value.tags for value in call.given) & kept
+    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | OF_BATCH
+    shown = (*call.given, *_attributes_shown(call, text))
+    tags = union(value.tags for value in shown) & kept
     literal = any(before for before, *_ in Formatter().parse(text))
     return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
+
+
+def _attributes_shown(call: MethodCall, text: str) -> Iterator[Value]:
+    """What a pattern such as `"{meter.avg:.3f}"` shows of an object."""
+    keywords = dict(call.keywords)
+    for _, place, _, _ in Formatter().parse(text):
+        name, _, attribute = (place or "").partition(".")
+        given = call.args[int(name)] if name.isdecimal() and int(name) < len(call.args) else keywords.get(name)
+        key = symbol_key(given) if given is not None else None
+        stored = call.machine.heap.get((key, attribute)) if key is not None else None
+        if stored is not None:
+            yield stored
 
 
 #: characters of a format of one place, such as `:05d`: a longer one could ask for a text of any length
@@ -190,11 +207,11 @@ def _is_short(text: str) -> bool:
 def _collected(call: MethodCall) -> None:
     """The list, or the metric, now holds data of each rank. Its length stays equal; values computed from it differ."""
     owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
-    own = any(given.taint is Taint.RANK_LOCAL and given.tags & Tag.BATCH for given in call.given)
-    if own and isinstance(owner, ast.Name):
+    own = union(given.tags for given in call.given if given.taint is Taint.RANK_LOCAL)
+    if own & Tag.BATCH and isinstance(owner, ast.Name):
         known = call.frame.env.get(owner.id)
         if known is not None:
-            call.frame.env[owner.id] = known.tagged(Tag.COLLECTED)
+            call.frame.env[owner.id] = known.tagged(Tag.COLLECTED | own & Tag.EVALUATED)
 
 
 def _joined(call: MethodCall) -> Value | None:
@@ -223,8 +240,7 @@ def _computed(call: MethodCall) -> Value | None:
     if local and not whole:
         # methods of data give something, but for the one that asks for a part of it
         tags |= Tag.PART if method == "get" else Tag.GIVEN
-    if method in _DETACHING:
-        tags &= ~(Tag.BYPASS | Tag.BY_METHOD)
+    tags &= ~_LOST.get(method, NO_TAGS)
     if method in vocabulary.KEEPING_ORDER:
         tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
     tags |= _of_elements(method, local=local)
@@ -347,6 +363,10 @@ def _prepared(call: MethodCall, made: Made) -> Value | None:
     if (frameworks.kind(made.path), call.name) not in frameworks.PREPARING:
         return None
     prepared = tuple(a.tagged(Tag.PREPARED) for a in call.args)
+    if call.name in frameworks.PREPARING_LOADERS:
+        # whatever gave it: `data.val_dataloader()`
+        prepared = tuple(a.with_object(None) if isinstance(a.object, Made) and a.object.path[:1] == "?" else a
+                         for a in prepared)  # fmt: skip
     return prepared[0] if len(prepared) == 1 else of_object(Items(prepared), "prepared", call.site)
 
 
@@ -402,7 +422,8 @@ def _metric(call: MethodCall, made: Made) -> Value | None:
     own = any(value.taint is Taint.RANK_LOCAL or value.tags & Tag.COLLECTED for value in call.given)
     if not own and not call.receiver.tags & Tag.COLLECTED:
         return None
-    return unknown("metric", call.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH)
+    given = union(value.tags for value in (call.receiver, *call.given))
+    return unknown("metric", call.site, taint=Taint.RANK_LOCAL, tags=Tag.BATCH | given & Tag.EVALUATED)
 
 
 def _moved_object(call: MethodCall, made: Made) -> Value | None:

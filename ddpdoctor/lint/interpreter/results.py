@@ -58,7 +58,7 @@ def length_of(value: Value) -> Value:
     chosen = value.tags & Tag.LOCAL_CHOICE and containers.is_empty(value) is not None
     if isinstance(value.object, Items) and not chosen:
         return const(len(value.object.items))
-    tags = (value.tags & DATA) | Tag.LENGTH
+    tags = (value.tags & DATA & ~Tag.EVALUATED) | Tag.LENGTH
     if value.tags & Tag.PREPARED:
         tags |= Tag.OF_SHARE
     # batches of samplers with equal lengths are equally many on all ranks, whatever they contain
@@ -113,7 +113,7 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     if path in _TEXTS:
         kept |= tags & (ANY_RANK | DRAWN_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
     if tags & Tag.COLLECTED and _summarises(path):
-        return Taint.RANK_LOCAL, kept | Tag.BATCH
+        return Taint.RANK_LOCAL, kept | Tag.BATCH | tags & Tag.EVALUATED
     if pure and local:
         return Taint.RANK_LOCAL, kept
     if path in _HOLDING and any(map(_agreed, values)):

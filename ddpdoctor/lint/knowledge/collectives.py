@@ -206,3 +206,8 @@ def _of_equal_shapes() -> dict[str, Place]:
 
 
 OF_EQUAL_SHAPES: dict[str, Place] = _of_equal_shapes()
+#: operations that sum or collect what the ranks have
+PUTTING_TOGETHER = frozenset({
+    "all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object", "all_gather_into_tensor",
+    "gather", "gather_object", "gather_all",
+})  # fmt: skip

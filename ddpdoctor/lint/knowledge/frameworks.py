@@ -183,6 +183,8 @@ PREPARING = frozenset({
     (ACCELERATOR, "prepare"), (ACCELERATOR, "prepare_data_loader"), (ACCELERATOR, "prepare_model"),
     (FABRIC, "setup_dataloaders"), (FABRIC, "setup"), (FABRIC, "setup_module"), (FABRIC, "setup_optimizers"),
 })  # fmt: skip
+#: those of them that are given nothing but loaders
+PREPARING_LOADERS = frozenset({"prepare_data_loader", "setup_dataloaders"})
 #: methods that put a model into the wrapper of a framework's strategy: Fabric's, and that of Lightning's trainer for a
 #: module with hooks
 TAKING_MODEL = {(FABRIC, "setup"), (FABRIC, "setup_module"), (LIGHTNING, "fit")}

@@ -479,6 +479,11 @@ SHOWS = _pattern(
     "DD184: a sum that is shown",
     r"^(update|add_scalars?|info|print|log|log_metrics|write|debug|set_postfix|set_description)$",
 )
+TELLS = _pattern(
+    "a function of this name prints, logs or writes what it is given",
+    "DD186: meters, a dict and a file",
+    r"^(p?print|info|warning|log|log_(dict|metrics?|scalars?)|add_scalars?|write|dumps?|print_\w+)$",
+)
 ADDS_PREFIX = _pattern(
     "the prefix of a wrapped model is put in front of keys",
     "DD177: keys that are given the prefix",

@@ -199,6 +199,10 @@ KEEPING_ORDER = TURNING | {
 EXTENTS = frozenset({"size", "numel", "nelement", "dim", "type", "keys"})
 SIZES = frozenset({"size", "numel", "nelement"})
 
+#: what only a loop calls that trains, and what one calls that does not
+TRAINING = frozenset({"backward", "step", "zero_grad"})
+WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
+
 #: the wall clock: never the same on two ranks
 CLOCK_CALLS = frozenset({
     "time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.time_ns",

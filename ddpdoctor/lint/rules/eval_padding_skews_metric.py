@@ -57,7 +57,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import evaluations, loaders
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
-from ddpdoctor.lint.knowledge import frameworks, heuristics
+from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
@@ -73,8 +73,6 @@ RULE = LintRule(
     advice="give each rank its own part without padding, and reduce sums and counts",
 )
 
-_SUMS = frozenset({"all_reduce", "reduce", "allreduce", "reduce_all", "all_gather", "all_gather_object",
-                   "all_gather_into_tensor", "gather", "gather_object", "gather_all"})  # fmt: skip
 #: calls whose first argument is summed or put together
 _SUMMING = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "reduce"))
 
@@ -127,7 +125,7 @@ def _reduction(facts: ModuleFacts, iteration: Iteration) -> SourceSite | None:
     for site, function in around:
         last = getattr(function, "end_lineno", None) or len(iteration.context.module.lines)
         for item in facts.reached:
-            if item.op.op in _SUMS and item.within(site.file, site.line, last) is not None:
+            if item.op.op in collectives.PUTTING_TOGETHER and item.within(site.file, site.line, last) is not None:
                 return item.op.site
     # of the calls that lead to the loop, the one of the evaluation
     chain = iteration.context.chain[: len(iteration.context.chain) + 1 - len(around)]

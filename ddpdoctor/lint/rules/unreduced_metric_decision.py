@@ -49,13 +49,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import loaders, watched_metrics
+from ddpdoctor.lint.facts import own_decisions, watched_metrics
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
-from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
@@ -69,29 +65,23 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Steps of a scheduler by data of this rank, and what Lightning chooses by it."""
     yield from _watched(facts)
-    if not _all_split(facts):
-        return
-    for call in facts.methods("step"):
-        path = _scheduler(call)
-        if not path:
-            continue
-        metric = call.argument(0, "metrics")
-        if path.endswith("ReduceLROnPlateau") and metric is not None and _own(metric):
+    for decision in own_decisions.decisions(facts):
+        place = facts.place(decision.call)
+        if decision.given:
             message = "each rank follows a metric of its own data: average it over ranks before the scheduler's step"
-            yield facts.finding(RULE, facts.place(call), message)
-        elif any(_own(guard.value) for guard in call.context.guards):
+            yield facts.finding(RULE, place, message)
+        else:
             message = "each rank changes the learning rate by a metric of its own data"
-            yield facts.finding(RULE, facts.place(call), message, severity=Severity.HINT)
+            yield facts.finding(RULE, place, message, severity=Severity.HINT)
 
 
 def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What follows a metric that each rank logs for itself."""
     split = watched_metrics.is_split(facts)
-    for watch in watched_metrics.watches(facts) if split is not False else ():
-        logged = watched_metrics.logged_alone(facts, watch.metric)
+    for watch, logged in watched_metrics.watched_alone(facts) if split is not False else ():
         # of a schedule in another file, this one chooses the devices
         here = watch.site if watch.site.file == facts.module.path else watched_metrics.trainer(facts)
-        if logged is not None and here is not None:
+        if here is not None:
             followed = ((watch.site, "followed here"),) if here != watch.site else ()
             yield facts.finding(
                 *(RULE, here, Conditional("on several devices, ", _worded(watch))),
@@ -107,18 +97,3 @@ def _worded(watch: watched_metrics.Watch) -> str:
         f"{watch.by} follows {what}, which each rank logs for its own share of the validation data: "
         "log it with sync_dist=True"
     )
-
-
-def _scheduler(call: CallEvent) -> str:
-    obj = call.receiver.object if call.receiver is not None else None
-    return obj.path if isinstance(obj, Made) and obj.path.startswith("torch.optim.lr_scheduler.") else ""
-
-
-def _own(value: Value) -> bool:
-    return value.taint is Taint.RANK_LOCAL and bool(value.tags & Tag.BATCH)
-
-
-def _all_split(facts: ModuleFacts) -> bool:
-    """Every loader that is iterated is split by a DistributedSampler."""
-    found = [i.loop.over for i in facts.iterations if loaders.loader_of(i.loop.over) is not None]
-    return bool(found) and all(loaders.sampler_of(over) is not None for over in found)

@@ -34,6 +34,8 @@ class Tag:
     # how data differs between ranks
     #: a batch of this rank's data, or computed from one
     BATCH: Final = 1 << 5
+    #: computed from what is in a batch, in a loop that evaluates; not how large that is
+    EVALUATED: Final = 1 << 50
     #: the clock
     TIME: Final = 1 << 6
     #: a share of the data by rank, which can be larger on one rank than on another
@@ -138,12 +140,14 @@ class Tag:
 #: the empty set
 NO_TAGS: Tags = 0
 
+#: of which batch it is
+OF_BATCH: Final = Tag.BATCH | Tag.EVALUATED
 #: what a tensor was computed by
 ORIGIN: Final = Tag.DDP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: why data differs between ranks
-REASONS: Final = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL
+REASONS: Final = Tag.BATCH | Tag.EVALUATED | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL
 #: data that can be more on one rank than on another
 UNEQUAL: Final = Tag.SHARD | Tag.UNEVEN
 #: the rank of a process in the job or on its node
