@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches, budgets, overwrites
+from ddpdoctor.lint.interpreter import batches, budgets, overwrites, own_turns
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -58,7 +58,9 @@ def _loop(
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
-        frame.env, frame.out = dict(carried), []
+        # what is made of itself stays of this rank, unless an iteration brings it from elsewhere
+        tried = {name: _tried(before_env[name], carried[name]) for name in assigned if name in carried}
+        frame.env, frame.out = {**carried, **tried}, []
         with machine.quietly():
             start()
             machine.execute(frame, node.body)
@@ -71,6 +73,7 @@ def _loop(
     body = tuple(frame.out)
     run = Decision((Symbol(NO_SYMBOL, Taint.UNKNOWN),))
     after = merge(run, carried, frame.env, (before_mask, before_mask), ("loop", id(node)))
+    after.update(own_turns.grown(before_env, carried, frame.env, body))
     frame.env, frame.mask, frame.out = after, before_mask, before_out
     frame.loops, frame.guards = before_loops, before_guards
     if body:
@@ -79,6 +82,11 @@ def _loop(
         )
     machine.execute(frame, node.orelse)
     return body
+
+
+def _tried(before: Value, widened: Value) -> Value:
+    """A variable at the start of the iteration that is tried: of this rank, if it is before the loop."""
+    return widened._replace(taint=before.taint) if before.taint is Taint.RANK_LOCAL else widened
 
 
 def _widened(before: Value, after: Value | None, name: str, key: int) -> Value:

@@ -39,7 +39,8 @@ def called(call: FunctionCall, value: Value) -> Value:
             else value
         )
     elif row.use in randomness.DRAWING:
-        given = next((v for k, v in keywords if k == row.own), None)
+        by_position = args[row.own_at] if 0 <= row.own_at < len(args) else None
+        given = by_position or next((v for k, v in keywords if k == row.own), None)
         if given is None or (given.known and given.constant is None):
             own = _global_differs(machine, frame, row.generators[0])
         else:

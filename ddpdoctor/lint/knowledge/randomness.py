@@ -50,6 +50,8 @@ class RandomFunction(NamedTuple):
     generators: tuple[Generator, ...]
     #: the parameter for the caller's generator, or for a seed of its own generator
     own: str = ""
+    #: its position, -1 if it has none
+    own_at: int = -1
     #: the parameter that makes a seeding function add the rank to the seed, or that is what it adds
     by_rank: str = ""
 
@@ -58,8 +60,10 @@ _PYTHON, _NUMPY, _TORCH, _CUDA = Generator.PYTHON, Generator.NUMPY, Generator.TO
 _ALL = (_PYTHON, _NUMPY, _TORCH)
 
 
-def _rows(use: Use, generator: Generator, prefix: str, names: str, own: str = "") -> dict[str, RandomFunction]:
-    return {f"{prefix}.{name}": RandomFunction(use, (generator,), own) for name in names.split()}
+def _rows(
+    use: Use, generator: Generator, prefix: str, names: str, own: str = "", own_at: int = -1
+) -> dict[str, RandomFunction]:
+    return {f"{prefix}.{name}": RandomFunction(use, (generator,), own, own_at) for name in names.split()}
 
 
 _PYTHON_DRAWS = (
@@ -91,7 +95,7 @@ FUNCTIONS: dict[str, RandomFunction] = {
     **_rows(Use.DRAWS_NOISE, _TORCH, "torch", "rand randn normal bernoulli rand_like randn_like", own="generator"),
     **_rows(Use.DRAWS, _TORCH, "torch", "randint randint_like multinomial poisson", own="generator"),
     **_rows(Use.ORDERS, _TORCH, "torch", "randperm", own="generator"),
-    **_rows(Use.SPLITS, _TORCH, "torch.utils.data", "random_split", own="generator"),
+    **_rows(Use.SPLITS, _TORCH, "torch.utils.data", "random_split", own="generator", own_at=2),
     **_rows(Use.SEEDS, _TORCH, "torch", "manual_seed seed"),
     **_rows(Use.SEEDS, _TORCH, "torch.random", "manual_seed seed"),
     **_rows(Use.SEEDS, _CUDA, "torch.cuda", "manual_seed manual_seed_all seed seed_all"),

@@ -71,9 +71,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _library(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Functions that split."""
     for path in randomness.paths(Use.SPLITS):
-        own, seeders = randomness.FUNCTIONS[path].own, _seeders(path)
+        row, seeders = randomness.FUNCTIONS[path], _seeders(path)
+        own = row.own
         for call in facts.named(path):
-            generator = call.keyword(own)
+            generator = call.argument(row.own_at, own)
             given = generator is not None and not (generator.known and generator.constant is None)
             before = [c for c in facts.named(*seeders) if c.index < call.index]
             if given or call.opaque or call.context.some_ranks_only or _of_no_training(call):
@@ -159,7 +160,8 @@ def _shuffled(call: CallEvent) -> str:
 
 
 def _cut_in_two(call: CallEvent, name: str) -> bool:
-    """After the call, in its function, the list is split at one place, and both parts are used."""
+    """After the call, in its function, the list is split at one place, and both parts are used: `x[:n]` and `x[n:]`, or
+    `x[n:m]`."""
     function = call.context.function
     tree: ast.AST = function.node if function is not None else call.context.module.tree
     heads: set[str] = set()
@@ -170,6 +172,6 @@ def _cut_in_two(call: CallEvent, name: str) -> bool:
             if isinstance(cut, ast.Slice) and cut.step is None:
                 if cut.lower is None and cut.upper is not None:
                     heads.add(text_of(cut.upper))
-                elif cut.upper is None and cut.lower is not None:
+                elif cut.lower is not None:
                     tails.add(text_of(cut.lower))
     return bool(heads & tails)
