@@ -17,7 +17,7 @@ from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
 from ddpdoctor.lint.deferred.meetings import Meetings
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.deferred.rank_starters import RankStarters
-from ddpdoctor.lint.deferred.uses import Uses
+from ddpdoctor.lint.deferred.uses import IS_PROGRAM, Uses
 from ddpdoctor.lint.files import AROUND, is_file, listed, names_in, read_file
 from ddpdoctor.lint.grounds import Listing
 from ddpdoctor.lint.knowledge import heuristics, packages
@@ -53,6 +53,8 @@ _SAVES = re.compile(
 #: files that say how a library is built, and the name that it has there
 _BUILT_BY = ("pyproject.toml", "setup.cfg", "setup.py")
 _NAME = re.compile(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
+#: a program may call a function by a name that nothing shows
+_LOOKS_UP = re.compile(rb"globals\(\)|locals\(\)|sys\.modules|\bFire\(|(?<![.\w])eval\(|getattr\(__import__")
 #: folders of files that no training run uses
 _APART = frozenset({"test", "tests", "doc", "docs"})
 
@@ -218,19 +220,25 @@ class Repository:
             return ""
         return self._uses.unused_at(path, line)
 
-    def _is_used_elsewhere(self, name: str) -> bool:
-        """Whether something beside the project's own files may use a function or class of this name: a text of the
-        repository, or a file of settings, names it, or what is not in sight calls it by a name that all know."""
-        if name not in self._known_names:
-            word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+    def _is_used_elsewhere(self, path: str, name: str) -> bool:
+        """Whether something beside the project's own files may use a function or class of a file: a text of the
+        repository, or a file of settings, names it, or what is not in sight calls it by a name that all know. What a
+        program defines, others use with its name: `train:main`."""
+        text = (self.texts or {}).get(path, b"")
+        stem = ""
+        if IS_PROGRAM.search(text) is not None and _LOOKS_UP.search(text) is None:
+            stem = posixpath.basename(path).removesuffix(".py")
+        if (stem, name) not in self._known_names:
+            owner, plain = re.escape(stem.encode()), re.escape(name.encode())
+            word = re.compile(rb"\b" + (owner + rb"[.:]" if stem else b"") + plain + rb"\b")
             said = (*self.launches.scripts.values(), *self.configurations.files.values())
-            self._known_names[name] = (
-                name in STARTS or any(map(word.search, said)) or self._is_named_around(word)
-            )  # fmt: skip
-        return self._known_names[name]
+            known = (name in STARTS and not stem) or any(map(word.search, said))
+            around = re.compile(rb"\b" + (owner or plain) + rb"\b")
+            self._known_names[stem, name] = known or self._is_named_around(around)
+        return self._known_names[stem, name]
 
     @cached_property
-    def _known_names(self) -> dict[str, bool]:
+    def _known_names(self) -> dict[tuple[str, str], bool]:
         """What is known of `_is_used_elsewhere`, which each user of a user asks."""
         return {}
 

@@ -27,7 +27,7 @@ _ASKED_FOR = frozenset({"DD124", "DD171"})
 
 def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether nothing in the project, but perhaps a test, uses the function or class, or gives what it asks for."""
-    if finding.code not in _AS_IT_RUNS or not depends_on_the_start(finding):
+    if not depends_on_the_start(finding):
         return None
     name = repository.unused_at(path_of(finding), finding.line)
     said = f"nothing in the project but its tests uses {name}"

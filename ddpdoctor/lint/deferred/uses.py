@@ -18,6 +18,8 @@ from ddpdoctor.program.nodes import decorator_name, last_name, walk
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+#: a file is run itself
+IS_PROGRAM = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.MULTILINE)
 #: parts that are asked about for one line: of what has more users than that, something uses one
 MOST_ASKED = 500
 #: what packages export, by its names
@@ -46,9 +48,11 @@ class _Part(NamedTuple):
 class Uses:
     """The uses of names in some files, each file parsed once."""
 
-    def __init__(self, texts: Mapping[str, bytes], named_elsewhere: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self, texts: Mapping[str, bytes], named_elsewhere: Callable[[str, str], bool] = lambda *_: False
+    ) -> None:
         """`texts`: what the files contain, by their paths; `named_elsewhere`: whether something else uses a function or
-        class of this name."""
+        class of this file and this name."""
         self._texts = texts
         self._named_elsewhere = named_elsewhere
         self._trees: dict[str, ast.Module | None] = {}
@@ -85,7 +89,7 @@ class Uses:
             return called and (self._is_called_by_base(part.node, part.owner) or self._is_named(part, asked))
         if not isinstance(part.node, _DEFINITIONS) or part.node.decorator_list:
             return True
-        return self._named_elsewhere(part.name) or self._is_named(part, asked)
+        return self._named_elsewhere(part.file, part.name) or self._is_named(part, asked)
 
     def _is_named(self, definition: _Part, asked: Set[_Part]) -> bool:
         """Whether something that is used itself names a definition."""
@@ -106,6 +110,12 @@ class Uses:
             if definition.owner is not None:
                 modules = _imported(tree)
                 naming = [part for part in naming if _has_member(part, name, modules)]
+            else:
+                bound = _bound_by_imports(tree)
+                # by a text alone, only what names its module finds a function of a program
+                texts = file == definition.file or not self._is_program(definition.file) or (
+                    _stem(definition.file).encode() in text)  # fmt: skip
+                naming = [part for part in naming if _has_function(part, name, bound, texts=texts)]
             if any(self._is_used(part, asked) for part in naming):
                 return True
         return False
@@ -146,6 +156,9 @@ class Uses:
                   and (other := self._tree(file)) is not None and _defines(other, name)}  # fmt: skip
         return bool(modules) and _stem(path) not in modules and modules <= others
 
+    def _is_program(self, path: str) -> bool:
+        return IS_PROGRAM.search(self._texts.get(path, b"")) is not None
+
     def _tree(self, path: str) -> ast.Module | None:
         if path not in self._trees:
             self._trees[path] = source.tree_of(self._texts.get(path, b""))
@@ -181,6 +194,31 @@ def _has_member(part: _Part, name: str, modules: Set[str]) -> bool:
         for node in walk(part.node)
         if _names(node, name)
     )
+
+
+def _has_function(part: _Part, name: str, bound: Set[str], *, texts: bool) -> bool:
+    """Whether a part names a function or class other than as a member of what no import has bound: `net.train()`;
+    `texts`: by a string as well."""
+    if isinstance(part.node, (ast.Import, ast.ImportFrom)):
+        return True
+    naming = (node for node in walk(part.node) if _names(node, name))
+    return any(
+        _first(node) in bound if isinstance(node, ast.Attribute) else texts or not isinstance(node, ast.Constant)
+        for node in naming
+    )
+
+
+def _first(node: ast.expr) -> str:
+    """The name that a chain of attributes begins with, "" if it begins with something else."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _bound_by_imports(tree: ast.Module) -> frozenset[str]:
+    """The names that imports bind anywhere in a file."""
+    imports = (node for node in walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return frozenset(alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names)
 
 
 def _imported(tree: ast.Module) -> frozenset[str]:

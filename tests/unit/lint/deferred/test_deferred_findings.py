@@ -2534,3 +2534,45 @@ def test_the_copy_of_a_library_that_names_its_extensions_first(repository: Repos
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.message.startswith("if this part of the copy in lib runs, ")
     assert finding.severity.value == "hint"
+
+
+UNCALLED = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(model, data):
+    model.eval()
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for epoch in range(9):
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+def infer(model, data):
+    print(model(data))
+
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    CALL(torch.nn.Linear(1, 1), list(range(9)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"train.py": UNCALLED.replace("CALL", "train")}, "error"),
+        ({"train.py": UNCALLED.replace("CALL", "infer")}, "hint"),
+        # a word of the text that is no name of it
+        ({"train.py": UNCALLED.replace("CALL", "infer"), "README.md": "how to train"}, "hint"),
+        ({"train.py": UNCALLED.replace("CALL", "infer"), "README.md": "accelerate test train:train"}, "error"),
+        ({"train.py": UNCALLED.replace("CALL", "infer"), "job.py": "from train import train\ntrain(x, y)"}, "error"),
+        ({"train.py": UNCALLED.replace("CALL", "globals()['tr' + 'ain']")}, "error"),
+    ],
+)  # fmt: skip
+def test_what_a_program_defines_and_does_not_call(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"run.sh": "torchrun --nproc_per_node 8 train.py", **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
