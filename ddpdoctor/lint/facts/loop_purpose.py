@@ -95,6 +95,23 @@ def measures(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) ->
     return not by_hand and not heuristics.CHANGES_WEIGHTS.found_in_any(called)
 
 
+def attacks(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether the loop goes back only in functions that read the gradients of what they are given, and nothing that it
+    calls takes a step or goes through parameters: it attacks what it evaluates, in this run or in another one."""
+    node = iteration.loop.node
+    inside = [call for call in facts.calls if any(loop.node is node for loop in call.context.loops)]
+    back = [call.context.function for call in inside if call.method == "backward"]
+    called = {call.method or call.path.rpartition(".")[2] for call in inside}
+    if not back or any(_STEP in name or name in _PARAMETERS for name in called):
+        return False
+    here = iteration.context.function
+    return all(f is not None and f is not here and any(map(_reads_gradient, walk(f.node))) for f in back)
+
+
+#: methods that give the weights of a network
+_PARAMETERS = frozenset({"parameters", "named_parameters"})
+
+
 def _is_gradient(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "grad"
 
