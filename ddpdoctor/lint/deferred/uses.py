@@ -93,32 +93,28 @@ class Uses:
 
     def _is_named(self, definition: _Part, asked: Set[_Part]) -> bool:
         """Whether something that is used itself names a definition."""
-        name = definition.name
-        for file, text in self._texts.items():
-            if name.encode() not in text:
-                continue
-            tree = self._tree(file)
-            if tree is None:
-                return True
-            if (
-                definition.owner is None
-                and file != definition.file
-                and self._means_another(tree, name, definition.file)
-            ):
-                continue
-            naming = [part for part in _parts(file, tree) if part.node is not definition.node and _uses(part, name)]
-            if definition.owner is not None:
-                modules = _imported(tree)
-                naming = [part for part in naming if _has_member(part, name, modules)]
-            else:
-                bound = _bound_by_imports(tree)
-                # by a text alone, only what names its module finds a function of a program
-                texts = file == definition.file or not self._is_program(definition.file) or (
-                    _stem(definition.file).encode() in text)  # fmt: skip
-                naming = [part for part in naming if _has_function(part, name, bound, texts=texts)]
-            if any(self._is_used(part, asked) for part in naming):
-                return True
-        return False
+        name = definition.name.encode()
+        files = [file for file, text in self._texts.items() if name in text]
+        return any(self._is_named_in(file, definition, asked) for file in files)
+
+    def _is_named_in(self, file: str, definition: _Part, asked: Set[_Part]) -> bool:
+        tree, name = self._tree(file), definition.name
+        if tree is None:
+            return True
+        apart = definition.owner is None and file != definition.file
+        if apart and self._means_another(tree, name, definition.file):
+            return False
+        naming = [part for part in _parts(file, tree) if part.node is not definition.node and _uses(part, name)]
+        if definition.owner is not None:
+            modules = _imported(tree)
+            naming = [part for part in naming if _has_member(part, name, modules)]
+        else:
+            bound = _bound_by_imports(tree)
+            # by a text alone, only what names its module finds a function of a program
+            module = _stem(definition.file).encode()
+            texts = not apart or not self._is_program(definition.file) or module in self._texts[file]
+            naming = [part for part in naming if _has_function(part, name, bound, texts=texts)]
+        return any(self._is_used(part, asked) for part in naming)
 
     def _is_called_by_base(self, method: ast.stmt, owner: ast.ClassDef) -> bool:
         """Whether the language, a decorator, or a base class that is not of these files may call a method."""

@@ -60,10 +60,8 @@ _PYTHON, _NUMPY, _TORCH, _CUDA = Generator.PYTHON, Generator.NUMPY, Generator.TO
 _ALL = (_PYTHON, _NUMPY, _TORCH)
 
 
-def _rows(
-    use: Use, generator: Generator, prefix: str, names: str, own: str = "", own_at: int = -1
-) -> dict[str, RandomFunction]:
-    return {f"{prefix}.{name}": RandomFunction(use, (generator,), own, own_at) for name in names.split()}
+def _rows(use: Use, generator: Generator, prefix: str, names: str, own: str = "") -> dict[str, RandomFunction]:
+    return {f"{prefix}.{name}": RandomFunction(use, (generator,), own) for name in names.split()}
 
 
 _PYTHON_DRAWS = (
@@ -95,7 +93,7 @@ FUNCTIONS: dict[str, RandomFunction] = {
     **_rows(Use.DRAWS_NOISE, _TORCH, "torch", "rand randn normal bernoulli rand_like randn_like", own="generator"),
     **_rows(Use.DRAWS, _TORCH, "torch", "randint randint_like multinomial poisson", own="generator"),
     **_rows(Use.ORDERS, _TORCH, "torch", "randperm", own="generator"),
-    **_rows(Use.SPLITS, _TORCH, "torch.utils.data", "random_split", own="generator", own_at=2),
+    "torch.utils.data.random_split": RandomFunction(Use.SPLITS, (_TORCH,), own="generator", own_at=2),
     **_rows(Use.SEEDS, _TORCH, "torch", "manual_seed seed"),
     **_rows(Use.SEEDS, _TORCH, "torch.random", "manual_seed seed"),
     **_rows(Use.SEEDS, _CUDA, "torch.cuda", "manual_seed manual_seed_all seed seed_all"),
