@@ -27,7 +27,7 @@ def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
         if current in found:
             continue
         found.append(current)
-        for base in current.node.bases:
+        for base in map(_plain, current.node.bases):
             value = _base(machine, current, base)
             if value is not None and isinstance(value.object, Class):
                 queue.append(value.object.info)
@@ -36,6 +36,11 @@ def mro(machine: Machine, info: ClassInfo) -> list[ClassInfo]:
     if sure:
         machine.lineages[info] = found
     return found
+
+
+def _plain(base: ast.expr) -> ast.expr:
+    """A base without what it is of: `Dataset` of `Dataset[Row]`."""
+    return base.value if isinstance(base, ast.Subscript) else base
 
 
 def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> Value | None:
@@ -64,7 +69,7 @@ def external_bases(machine: Machine, info: ClassInfo) -> set[str]:
     """Canonical names of the external classes that a class inherits from."""
     names: set[str] = set()
     for current in mro(machine, info):
-        for base in current.node.bases:
+        for base in map(_plain, current.node.bases):
             path = current.module.imported(base) or ".".join(dotted(base))
             if path:
                 names.add(aliases.canonical(path))

@@ -51,16 +51,14 @@ def _loop(
     depth = len([t for t in before_loops if t.node is not None])
     for name in assigned:
         if name in carried:
-            carried[name] = _widened(carried[name], None, name, id(node))
+            carried[name] = _begun(before_env[name], _widened(carried[name], None, name, id(node)))
     # without values passed from one iteration to the next, no silent run is needed
     if (
         depth < budgets.TRIED_LOOPS
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
-        # what is made of itself stays of this rank, unless an iteration brings it from elsewhere
-        tried = {name: _tried(before_env[name], carried[name]) for name in assigned if name in carried}
-        frame.env, frame.out = {**carried, **tried}, []
+        frame.env, frame.out = dict(carried), []
         with machine.quietly():
             start()
             machine.execute(frame, node.body)
@@ -84,8 +82,9 @@ def _loop(
     return body
 
 
-def _tried(before: Value, widened: Value) -> Value:
-    """A variable at the start of the iteration that is tried: of this rank, if it is before the loop."""
+def _begun(before: Value, widened: Value) -> Value:
+    """A variable at the start of an iteration of which it is not known what it does: what is of this rank before the
+    loop is so in the first one."""
     return widened._replace(taint=before.taint) if before.taint is Taint.RANK_LOCAL else widened
 
 

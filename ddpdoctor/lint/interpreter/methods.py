@@ -370,6 +370,15 @@ def _prepared(call: MethodCall, made: Made) -> Value | None:
     return prepared[0] if len(prepared) == 1 else of_object(Items(prepared), "prepared", call.site)
 
 
+def _unwrapped(call: MethodCall, made: Made) -> Value | None:
+    """The network of the project in what Accelerate has prepared, with its own methods."""
+    network = call.args[0] if call.args else None
+    if frameworks.kind(made.path) != frameworks.ACCELERATOR or network is None:
+        return None
+    known = isinstance(network.object, Instance) and network.tags & Tag.PREPARED
+    return network.with_tags(network.tags & ~Tag.PREPARED | Tag.INNER) if known else None
+
+
 def _starts(call: MethodCall, made: Made) -> None:
     """`Parallel.run(function, ...)`: its result is unknown."""
     if made.path == frameworks.PARALLEL and call.args:
@@ -468,6 +477,7 @@ RESOLVERS_OF_MADE: tuple[tuple[Callable[[MethodCall, Made], Value | None], Colle
     (_options, {*_INTO_CLASSES, *vocabulary.PARSING}),
     (_wrapped_forward, ("__call__",)),
     (_prepared, {"skip_first_batches", *(name for _, name in frameworks.PREPARING)}),
+    (_unwrapped, ("unwrap_model",)),
     (_starts, ("run",)),
     (_evaluated, ("run",)),
     (_reduced, ("compute",)),
