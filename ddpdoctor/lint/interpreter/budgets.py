@@ -10,6 +10,8 @@ STATEMENTS = 12_000
 REPEATED = 6_000
 #: most nested loops whose bodies are tried out before they are run
 TRIED_LOOPS = 2
+#: the same of loops that what they carry over may end
+TRIED_LEAVING = 4
 #: most objects in a list over which a loop is unrolled
 OBJECTS = 6
 #: most constants over which a comprehension is unrolled

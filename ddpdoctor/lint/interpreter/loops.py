@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ddpdoctor.lint.interpreter import batches, budgets, overwrites, own_turns
@@ -54,7 +55,7 @@ def _loop(
             carried[name] = _begun(before_env[name], _widened(carried[name], None, name, id(node)))
     # without values passed from one iteration to the next, no silent run is needed
     if (
-        depth < budgets.TRIED_LOOPS
+        depth < (budgets.TRIED_LEAVING if _may_be_left(node) else budgets.TRIED_LOOPS)
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
@@ -80,6 +81,12 @@ def _loop(
         )
     machine.execute(frame, node.orelse)
     return body
+
+
+@lru_cache(maxsize=1 << 12)
+def _may_be_left(node: ast.AST) -> bool:
+    """Whether what a loop carries over may decide how many turns it has."""
+    return isinstance(node, ast.While) or any(isinstance(part, ast.Break) for part in walk(node))
 
 
 def _begun(before: Value, widened: Value) -> Value:
