@@ -17,10 +17,10 @@ import stat
 import sys
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import ddpdoctor
 from ddpdoctor.lint.files import digest_of, is_file, listed, names_in, read_file
@@ -120,38 +120,37 @@ class Cache:
         there: Mapping[str, Mapping[str, int]] = entry["there"]
         for folder, names in there.items():
             for name, answer in names.items():
-                if self._exists(f"{folder}/{name}") != bool(answer):
+                if _asked_once(self._there, f"{folder}/{name}", is_file) != bool(answer):
                     return False
-        if any(self._names_in(folder) != known for folder, known in entry["names"].items()):
+        if any(_asked_once(self._names, folder, _names_of) != known for folder, known in entry["names"].items()):
             return False
         for top, endings, most, known in entry["listed"]:
-            if self._listing(Listing(top, tuple(endings), most)) != known:
+            if _asked_once(self._listed, Listing(top, tuple(endings), most), _paths_of) != known:
                 return False
-        return all(self._digest(path) == known for path, known in entry["files"].items())
+        return all(_asked_once(self._digests, path, _content_of) == known for path, known in entry["files"].items())
 
-    def _exists(self, path: str) -> bool:
-        answer = self._there.get(path)
-        if answer is None:
-            answer = self._there[path] = is_file(path)
-        return answer
 
-    def _digest(self, path: str) -> str:
-        known = self._digests.get(path)
-        if known is None:
-            known = self._digests[path] = digest(read_file(path))
-        return known
+_Asked = TypeVar("_Asked")
+_Answer = TypeVar("_Answer")
 
-    def _listing(self, listing: Listing) -> str:
-        known = self._listed.get(listing)
-        if known is None:
-            known = self._listed[listing] = digest_of(listed(listing))
-        return known
 
-    def _names_in(self, folder: str) -> str:
-        known = self._names.get(folder)
-        if known is None:
-            known = self._names[folder] = digest_of(names_in(folder))
-        return known
+def _asked_once(known: dict[_Asked, _Answer], asked: _Asked, ask: Callable[[_Asked], _Answer]) -> _Answer:
+    """The answer that this run already has, or now gets."""
+    if asked not in known:
+        known[asked] = ask(asked)
+    return known[asked]
+
+
+def _content_of(path: str) -> str:
+    return digest(read_file(path))
+
+
+def _paths_of(listing: Listing) -> str:
+    return digest_of(listed(listing))
+
+
+def _names_of(folder: str) -> str:
+    return digest_of(names_in(folder))
 
 
 def opened(settings: Settings, root: str = "") -> Cache | None:
