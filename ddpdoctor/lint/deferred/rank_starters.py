@@ -15,7 +15,7 @@ from ddpdoctor.program.modules import Module
 #: a program, or something that it uses, may start the ranks itself
 _STARTS = re.compile(
     rb"spawn|start_processes|elastic_launch|submitit|lightning|(?<!psutil\.)\bProcess\(|notebook_launcher|horovod\.(?:run|spark|ray)"
-    rb"|\bray\b|\bmpi|hydra[./_-]launcher"
+    rb"|\bray\b|\bmpi(?:run|exec)|\bSpawn\(|hydra[./_-]launcher"
 )
 #: a program starts a launcher of which it gives the name
 _STARTS_LAUNCHER = re.compile(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")

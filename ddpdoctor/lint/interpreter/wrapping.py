@@ -86,6 +86,8 @@ def inner(machine: Machine, frame: Frame, value: Value, node: ast.expr | None) -
         return False
     if value.tags & Tag.INNER:
         return True
+    if value.tags & Tag.PREPARED:
+        return False  # in a wrapper of the framework's, too
     key = symbol_key(value)
     wrap = machine.wrapped.get(key) if key is not None else None
     if wrap is None or (isinstance(node, ast.Attribute) and node.attr == wrap.replaced):

@@ -35,6 +35,7 @@ https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import edits, loaders
@@ -47,6 +48,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
+from ddpdoctor.program.nodes import names_in, walk
 
 RULE = LintRule(
     "DD110",
@@ -75,7 +77,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 continue
             if _is_even(facts, loop) and not _is_of_full_batches(facts, call, loop):
                 continue
-            yield _finding(facts, call, loader)
+            if not _told_sizes(facts, call):
+                yield _finding(facts, call, loader)
+
+
+def _told_sizes(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether the ranks tell each other their sizes before, in the same function: it then fills up to the largest."""
+    function = call.context.function
+    if function is None:
+        return False
+    assigned = [node for node in walk(function.node) if isinstance(node, ast.Assign)]
+    for other in facts.named(*_EQUAL_SIZES, "torch.distributed.all_reduce", "torch.distributed.all_gather_object"):
+        if other.index < call.index and other.context.chain == call.context.chain:
+            names = names_in(other.node)
+            made = (node.value for node in assigned if any(names & names_in(target) for target in node.targets))
+            if any(_reads_size(part) for value in made for part in walk(value)):
+                return True
+    return False
+
+
+def _reads_size(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in (*vocabulary.SIZES, "shape")
 
 
 #: methods of methods that are followed
