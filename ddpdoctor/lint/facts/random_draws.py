@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
-from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, LocalModule, Made
+from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, LocalModule, Made, Method
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -192,8 +192,22 @@ def _by_index(get: FunctionInfo) -> bool:
     return any(isinstance(n, ast.Name) and n.id == index for part in (*taken, *given) for n in ast.walk(part))
 
 
-def _is_drawn(value: Value) -> bool:
-    return isinstance(value.object, Made) and value.object.path in randomness.DRAWS
+#: functions and methods that make a tensor of what they are given, or of another type
+_CONVERTING = frozenset({
+    "torch.tensor", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.from_numpy", "torch.as_tensor",
+    "numpy.array", "numpy.asarray", "?.astype", "?.float", "?.long", "?.int", "?.to", "?.cuda",
+})  # fmt: skip
+
+
+def _is_drawn(value: Value, depth: int = 4) -> bool:
+    """Whether it is random numbers, perhaps of another type."""
+    obj = value.object
+    if isinstance(obj, Method):
+        return depth > 0 and f"?.{obj.name}" in _CONVERTING and _is_drawn(obj.receiver, depth - 1)
+    if not isinstance(obj, Made):
+        return False
+    converted = depth > 0 and obj.path in _CONVERTING and bool(obj.args)
+    return obj.path in randomness.DRAWS or (converted and _is_drawn(obj.args[0], depth - 1))
 
 
 def _drawn(
