@@ -90,9 +90,16 @@ class FailingImports:
         around = (folder for folder in _above(posixpath.dirname(asked.path)) if posixpath.basename(folder) == head)
         inside = (folder for folder in around if not self._is_package(posixpath.dirname(folder)))
         sure = next((one for one in ((f"{root}/{head}" if root else ""), *inside) if self._file(one)), "")
+        if not sure and root and len(self._all_homes(head)) == 1:
+            # a program that puts the project's folder into the path of modules: the only package of the name
+            sure = next(filter(self._is_outermost, self._all_homes(head)), "")
         # another of the name may come first in the path of modules, by an option or a variable
         others = (one for one in self._all_homes(head) if one != sure)
         return "" if any(self._holds(*posixpath.split("/".join((one, *asked.parts[1:])))) for one in others) else sure
+
+    def _is_outermost(self, folder: str) -> bool:
+        """Whether a folder is a package that is in no other one."""
+        return self._is_package(folder) and not self._is_package(posixpath.dirname(folder))
 
     def _all_homes(self, head: str) -> list[str]:
         """All that the files have under a name, at whatever depth."""

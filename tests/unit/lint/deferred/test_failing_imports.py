@@ -49,6 +49,8 @@ CALLS = "def build(): ...\n"
          ("a.py", 1, "p has no no")),
         ({"r/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": "from .b import *",
           "r/p/b.py": "from . import *"}, ("a.py", 1, "p has no no")),
+        # of the only package of the name, which a program of another folder puts into the path of modules
+        ({"r/examples/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": ""}, ("a.py", 1, "p has no no")),
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
@@ -91,6 +93,8 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "globals()['load'] = 1"},
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "def __getattr__(name): ..."},
         {"r/a.py": f"import p.b.c\n{PROGRAM}", "r/p/__init__.py": "__path__.append('x')"},
+        {"r/examples/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": "", "r/x/p/__init__.py": ""},
+        {"r/examples/a.py": f"from p import no\n{PROGRAM}", "r/x/__init__.py": "", "r/x/p/__init__.py": ""},
         # what a newer Python may parse
         {"r/a.py": f"import b\n{PROGRAM}", "r/b.py": "x = = 1"},
         # files that import each other
