@@ -39,7 +39,7 @@ def release(module: Module) -> None:
         for index in (cls.methods, cls.constants, cls.stores):
             index.clear()
     for found in (module.nodes, module.kinds, module.bindings, module.functions, module.classes, module.assigned,
-                  module.attribute_stores, module.options):  # fmt: skip
+                  module.attribute_stores, module.options, module.answers):  # fmt: skip
         found.clear()
 
 

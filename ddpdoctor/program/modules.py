@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.nodes import decorator_name, dotted, walk
@@ -208,8 +210,10 @@ class Module:
     words: set[str] = field(default_factory=set)
     #: it may contain a comment that gives an expression a taint
     annotated: bool = False
-    #: loop -> (names that its body assigns, whether it stores attributes); filled on demand
-    assigned: dict[ast.AST, tuple[set[str], bool]] = field(default_factory=dict)
+    #: loop -> (names that its body assigns, whether it stores attributes, or may be left early); filled on demand
+    assigned: dict[ast.AST, tuple[set[str], bool, bool]] = field(default_factory=dict)
+    #: answers about it alone, by what asks (see `once`)
+    answers: dict[object, Any] = field(default_factory=dict)
     #: flags that its signal handlers set, as `signal_handlers.of_module` reads them; None until first asked for
     flags: Any = None
 
@@ -223,3 +227,22 @@ class Module:
     def of(self, kind: type[N]) -> list[N]:
         """Every node of exactly this class, outer ones first."""
         return self.kinds.get(kind, [])
+
+
+_Question = TypeVar("_Question", bound=Callable[..., Any])
+
+
+def once(ask: _Question) -> _Question:
+    """A question about a file, or a class in it, perhaps with something else that has a hash: it is answered once, and
+    forgotten with the file. What a cache of functions keeps would hold the trees of files that nobody needs any more.
+    """
+
+    @wraps(ask)
+    def answered(about: Module | ClassInfo, *args: object) -> Any:
+        known = (about if isinstance(about, Module) else about.module).answers
+        key = (ask, id(about), args)
+        if key not in known:
+            known[key] = ask(about, *args)
+        return known[key]
+
+    return cast("_Question", answered)

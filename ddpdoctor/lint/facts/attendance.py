@@ -18,7 +18,7 @@ from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
 from ddpdoctor.model.finding import RelatedRole, Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
@@ -126,7 +126,7 @@ def _left_before(facts: ModuleFacts, call: CallEvent) -> bool:
     return False
 
 
-@lru_cache(maxsize=256)
+@once
 def _ending(module: Module) -> frozenset[str]:
     """The functions of a file that end the processes of some ranks: `if not trainer.is_global_zero: sys.exit(0)`."""
     return frozenset(info.name for info in module.functions if any(map(_ends_ranks, walk(info.node))))
@@ -192,7 +192,7 @@ def _in_turn(facts: ModuleFacts, call: CallEvent) -> bool:
     return any(names & _used_in_turn(m) for m in (facts.module, *facts.analysis.reached.values()))
 
 
-@lru_cache(maxsize=256)
+@once
 def _used_in_turn(module: Module) -> frozenset[str]:
     """What a file calls in contexts that let the ranks through one after the other."""
     blocks = [
@@ -268,7 +268,7 @@ def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:
     return any(name in _ranks(module) for name in kept for module in modules)
 
 
-@lru_cache(maxsize=256)
+@once
 def _ranks(module: Module) -> frozenset[str]:
     """The attributes that are assigned what is called a rank elsewhere."""
     return frozenset(
@@ -307,7 +307,7 @@ def _stores_first(facts: ModuleFacts, test: ast.expr) -> bool:
     return isinstance(test, ast.Attribute) and any(test.attr in _firsts(module) for module in modules)
 
 
-@lru_cache(maxsize=256)
+@once
 def _firsts(module: Module) -> frozenset[str]:
     """The attributes that are assigned whether a rank is 0."""
     return frozenset(
@@ -344,7 +344,7 @@ def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
     return any(name in _chosen(module) for module in (facts.module, *facts.analysis.reached.values()))
 
 
-@lru_cache(maxsize=256)
+@once
 def _chosen(module: Module) -> frozenset[str]:
     """The attributes that are assigned the outcome of a condition which may be on the rank, or True or False where it
     holds."""
@@ -396,7 +396,7 @@ def _replaced(module: Module, calls: tuple[str, ...]) -> bool:
     return any(name in methods for name in _stored_functions(module))
 
 
-@lru_cache(maxsize=256)
+@once
 def _stored_functions(module: Module) -> frozenset[str]:
     """The attributes of objects other than `self` that are assigned a function of the file, or one made on the spot."""
     functions = {node.name for node in module.of(ast.FunctionDef)}

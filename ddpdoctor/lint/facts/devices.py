@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -11,7 +10,7 @@ from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values.abstract_objects import External, Made
 from ddpdoctor.lint.values.values import Value
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name
 
 GROUP = "torch.distributed.init_process_group"
@@ -140,7 +139,7 @@ def managed(facts: ModuleFacts, does: Does) -> bool:
     return False
 
 
-@lru_cache(maxsize=256)
+@once
 def _always(module: Module) -> frozenset[str]:
     """What a file imports, without packages for other devices that it imports under a condition only."""
     first = (node for node in module.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
@@ -154,7 +153,7 @@ def one_visible(facts: ModuleFacts) -> bool:
     return any(_names_visible(module) for module in (facts.module, *facts.analysis.reached.values()))
 
 
-@lru_cache(maxsize=256)
+@once
 def _names_visible(module: Module) -> bool:
     """Whether the variable for it is in the code: in a comment, or a sentence for the user, it sets nothing."""
     if not heuristics.ONE_VISIBLE_DEVICE.found_in(module.text):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -13,7 +12,7 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.enclosing import LOOPS, statements_around
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
@@ -74,7 +73,7 @@ def _counts_whole_turns(around: list[ast.stmt], left: SourceSite) -> bool:
     return False
 
 
-@lru_cache(maxsize=256)
+@once
 def _gathers(module: Module) -> bool:
     """Whether a network of the file gathers in its forward pass."""
     forwards = (info.methods["forward"].node for info in module.classes if "forward" in info.methods)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -12,7 +11,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk
 
 #: functions that count along a list
@@ -126,6 +125,6 @@ def _is_map(module: Module, call: ast.Call) -> bool:
     return any(isinstance(part, ast.Name) and part.id in numbers for n in filled for part in walk(n))
 
 
-@lru_cache(maxsize=16)
+@once
 def _parents(module: Module) -> dict[ast.AST, ast.AST]:
     return parents(module.nodes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -14,7 +13,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
@@ -60,7 +59,7 @@ def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | 
     return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
 
 
-@lru_cache(maxsize=256)
+@once
 def _makes_path(module: Module, name: str) -> bool:
     """Whether a function of the file makes a path out of settings, the same in every process."""
     bodies = [node.body for node in module.of(ast.FunctionDef) if node.name == name]
@@ -70,7 +69,7 @@ def _makes_path(module: Module, name: str) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
+@once
 def _assigned(module: Module) -> dict[str, tuple[ast.Assign, ...]]:
     """The assignments to each name of a file, and to each attribute as it is written: `configs.train.path`."""
     found: dict[str, tuple[ast.Assign, ...]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from enum import Enum
-from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, shares_by_rank
@@ -15,7 +14,7 @@ from ddpdoctor.lint.values.abstract_objects import Items, Made, Method
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Symbol, Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 
@@ -247,6 +246,6 @@ def _counts(scope: ast.AST, name: str) -> bool:
 _ANNOTATED = {"str": True, "bytes": True, "Path": True, "int": False, "float": False, "Tensor": False}
 
 
-@lru_cache(maxsize=16)
+@once
 def _parents(module: Module) -> dict[ast.AST, ast.AST]:
     return parents(module.nodes)

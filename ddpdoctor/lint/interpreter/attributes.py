@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import framework_objects, modes, signals, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -40,7 +39,7 @@ from ddpdoctor.lint.values.values import (
     symbol_key,
     unknown,
 )
-from ddpdoctor.program.modules import ClassInfo, Module
+from ddpdoctor.program.modules import ClassInfo, Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.signal_handlers import NO_FLAGS, path_of
 from ddpdoctor.program.sites import SourceSite
@@ -274,7 +273,7 @@ def _named_of_instance(machine: Machine, frame: Frame, owner: Value, name: str) 
     return LOCAL_RANK_NUMBERS if declared else None
 
 
-@lru_cache(maxsize=256)
+@once
 def _holds_options(info: ClassInfo) -> bool:
     """Whether its objects get attributes of any name that they are given: `for k, v in kwargs.items(): setattr(self, k,
     v)`, `self.__dict__.update(kwargs)`."""
@@ -306,7 +305,7 @@ def _told_to_class(info: ClassInfo, name: str) -> Value | None:
 _KEPT_RANKS = {"rank": RANK_NUMBERS, "global_rank": RANK_NUMBERS, "local_rank": LOCAL_RANK_NUMBERS}
 
 
-@lru_cache(maxsize=256)
+@once
 def _asks_for_rank(info: ClassInfo) -> bool:
     return _mentions_rank(info.node)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.knowledge import environments
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import DATA, union
 from ddpdoctor.lint.values.values import Taint, Value, unknown
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name
 
 
@@ -26,7 +25,7 @@ def method(call: MethodCall) -> Value | None:
     return unknown("observed", call.site, taint=Taint.RANK_LOCAL, tags=union(own) & DATA)
 
 
-@lru_cache(maxsize=256)
+@once
 def _seeds(module: Module) -> bool:
     """Whether a file may seed an environment: `env.seed(1)`, `env.reset(seed=1)`, `make(name, seed=1)`."""
     calls = module.of(ast.Call)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from ddpdoctor.lint.interpreter import batches, budgets, overwrites, own_turns
@@ -28,14 +27,16 @@ from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
 
 
-def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool]:
-    """(names that a loop's body assigns, whether it also stores attributes)."""
+def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[str], bool, bool]:
+    """(names that a loop's body assigns, whether it also stores attributes, whether what it carries over may decide how
+    many turns it has)."""
     known = frame.module.assigned.get(loop)
     if known is None:
         nodes = [node for statement in body for node in walk(statement)]
         names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         stores = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes)
-        known = frame.module.assigned[loop] = (names, stores)
+        left = isinstance(loop, ast.While) or any(isinstance(n, ast.Break) for n in nodes)
+        known = frame.module.assigned[loop] = (names, stores, left)
     return known
 
 
@@ -47,7 +48,7 @@ def _loop(
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, loop)
-    assigned, stores = _assigned(frame, node, node.body)
+    assigned, stores, left = _assigned(frame, node, node.body)
     carried = dict(before_env)
     depth = len([t for t in before_loops if t.node is not None])
     for name in assigned:
@@ -55,7 +56,7 @@ def _loop(
             carried[name] = _begun(before_env[name], _widened(carried[name], None, name, id(node)))
     # without values passed from one iteration to the next, no silent run is needed
     if (
-        depth < (budgets.TRIED_LEAVING if _may_be_left(node) else budgets.TRIED_LOOPS)
+        depth < (budgets.TRIED_LEAVING if left else budgets.TRIED_LOOPS)
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
@@ -81,12 +82,6 @@ def _loop(
         )
     machine.execute(frame, node.orelse)
     return body
-
-
-@lru_cache(maxsize=1 << 12)
-def _may_be_left(node: ast.AST) -> bool:
-    """Whether what a loop carries over may decide how many turns it has."""
-    return isinstance(node, ast.While) or any(isinstance(part, ast.Break) for part in walk(node))
 
 
 def _begun(before: Value, widened: Value) -> Value:

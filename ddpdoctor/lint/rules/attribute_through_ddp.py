@@ -39,7 +39,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ddpdoctor.lint.facts import edits, networks
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
@@ -53,7 +52,7 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import invert
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint
 from ddpdoctor.model.finding import Applicability, Finding, Fix, Severity
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
@@ -189,7 +188,7 @@ def _present(facts: ModuleFacts, name: str) -> bool:
     return any(stored == name and owner not in ("self", "cls") for m in modules for owner, stored in m.attribute_stores)
 
 
-@lru_cache(maxsize=256)
+@once
 def _by_computed_name(module: Module) -> bool:
     """Whether something but settings or `self` is given attributes by a computed name, or a wrapper has its own way."""
     if not module.words.isdisjoint(heuristics.SETS_ATTRIBUTES.words):
