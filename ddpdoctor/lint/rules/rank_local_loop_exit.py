@@ -52,14 +52,16 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import QUIT
-from ddpdoctor.lint.knowledge import collectives, frameworks
-from ddpdoctor.lint.ranks.divergence import left_at, proof
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
@@ -159,8 +161,26 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         severity = proofs.severity(facts, item)
         if severity is None:
             continue
+        if severity is Severity.ERROR and _gathers_once(facts, item):
+            severity, message = Severity.WARNING, Conditional(_UNLESS_WHOLE, said)
         related = (
             (item.op.site, f"{item.op.op} waits for the ranks that left"),
             (item.branch.site, f"the condition: {shown(item.branch.text)}"),
         )
         yield facts.parting(RULE, item, here, message, related=related, severity=severity)
+
+
+#: what FSDP has sharded as a whole keeps its parameters after a forward pass, until the next step (torch 2.13)
+_UNLESS_WHOLE = "unless the model is sharded as a whole alone, which gathers in the first forward pass only, "
+#: what may stand in a sequence beside its operations
+_SHAPE = frozenset({"loop", "break", "continue", "return", ""})
+
+
+def _gathers_once(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
+    """Whether the loop has forward passes of a sharded model alone, of which nothing shows that parts are sharded."""
+    rest = " ".join(item.trace_runs).replace(fsdp.FORWARD, "")
+    if item.op.op != fsdp.FORWARD or not _SHAPE.issuperset(re.findall(r"\w+", rest)):
+        return False
+    shards = facts.named(aliases.FSDP, *fsdp.SHARDING)
+    parts = any(call.context.loops or call.keyword("auto_wrap_policy") is not None for call in shards)
+    return not parts and len(shards) < 2
