@@ -70,20 +70,20 @@ class Cache:
         """Keep an entry in place of an earlier one; a folder that cannot be written to keeps nothing."""
         self._store((os.path.abspath(path), path, named), digest(raw), entry, grounds)  # noqa: PTH100 - as above
 
-    def told(self, top: str, asked: tuple[Finding, ...], how: object) -> tuple[Finding, ...] | None:
+    def told(self, top: str, asked: list[Finding], how: object) -> tuple[Finding, ...] | None:
         """What became of findings of the project in a folder; None if that is not known, or not any more; `how`: what
         else it depends on."""
         entry = self._find((top, self._asked(asked, how)))
         return entry.findings if entry is not None else None
 
     def store_told(
-        self, top: str, asked: tuple[Finding, ...], how: object, told: tuple[Finding, ...], grounds: Grounds
+        self, top: str, asked: list[Finding], how: object, told: tuple[Finding, ...], grounds: Grounds
     ) -> None:
         """Keep what became of them."""
         self._store((top, self._asked(asked, how)), "", Entry(told, ()), grounds)
 
     @staticmethod
-    def _asked(asked: tuple[Finding, ...], how: object) -> str:
+    def _asked(asked: list[Finding], how: object) -> str:
         return digest(repr((asked, how)).encode(errors="surrogatepass"))
 
     def _find(self, key: tuple[object, ...], content: str = "") -> Entry | None:

@@ -31,26 +31,28 @@ def confirmed(
     """
     for top, open_ in _by_project(findings).items():
         repository = Repository(top)
+        if cache is None:
+            yield from _confirmed(repository, open_, named)
+            continue
         how = (repository.root, sorted({finding.file for finding in open_} & named))
-        told = cache.told(top, open_, how) if cache is not None else None
+        told = cache.told(top, open_, how)
         if told is None:
             with observed() as grounds:
                 told = tuple(_confirmed(repository, open_, named))
-            if cache is not None:
-                cache.store_told(top, open_, how, told, grounds)
+            cache.store_told(top, open_, how, told, grounds)
         yield from told
 
 
-def _by_project(findings: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
+def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """The findings of each project, by its folder."""
     tops: dict[str, str] = {}
-    found: dict[str, tuple[Finding, ...]] = {}
+    found: dict[str, list[Finding]] = {}
     for finding in findings:
         path = os.path.abspath(finding.file)  # noqa: PTH100 - as the folders that are climbed out of
         folder = os.path.dirname(path)  # noqa: PTH120 - as above
         if folder not in tops:
             tops[folder] = top_of(path)
-        found[tops[folder]] = (*found.get(tops[folder], ()), finding)
+        found.setdefault(tops[folder], []).append(finding)
     return found
 
 

@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.program import source
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -50,7 +52,7 @@ class Meetings:
         """`texts`: what the files contain, by their paths."""
         self._texts = texts
         self._found: dict[str, list[_Definition]] = {}
-        self._imported: dict[str, dict[str, str]] = {}
+        self._modules: dict[str, Module | None] = {}
 
     def of_method(self, name: str, receiver: str) -> Meeting | None:
         """What a method of this name enters, of an object that is called `receiver`; None if that cannot be told: of
@@ -96,7 +98,8 @@ class Meetings:
 
     def _operation(self, path: str, call: ast.Call) -> str:
         """The collective that a call of torch enters on the default group, "" if none."""
-        name = _resolved(call.func, self._imports(path))
+        module = self._module(path)
+        name = module.imported(call.func) if module is not None else ""
         spec = collectives.COLLECTIVES.get(name) if name.startswith(_C10D) else None
         if spec is None or spec.pairwise or spec.op in _OTHERS:
             return ""
@@ -127,28 +130,10 @@ class Meetings:
                 yield from (_Definition(path, one, owner) for one in inside
                             if isinstance(one, _FUNCTIONS) and one.name == name)  # fmt: skip
 
-    def _imports(self, path: str) -> dict[str, str]:
-        if path not in self._imported:
-            tree = source.tree_of(self._texts[path])
-            self._imported[path] = dict(_bindings(tree)) if tree is not None else {}
-        return self._imported[path]
-
-
-def _bindings(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """(name, what it is bound to) of each import in a file."""
-    for node in walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((a.asname, a.name) if a.asname else (a.name.split(".")[0], a.name.split(".")[0])
-                        for a in node.names)  # fmt: skip
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
-
-
-def _resolved(function: ast.expr, imports: Mapping[str, str]) -> str:
-    """The whole name of what is called, "" if it is none of an imported module."""
-    head, _, rest = text_of(function).partition(".")
-    bound = imports.get(head, "")
-    return f"{bound}.{rest}" if bound and rest else bound
+    def _module(self, path: str) -> Module | None:
+        if path not in self._modules:
+            self._modules[path] = given_options.module_of(self._texts[path])
+        return self._modules[path]
 
 
 def _is_called(class_name: str, receiver: str) -> bool:

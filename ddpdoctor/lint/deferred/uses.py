@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ddpdoctor.program import source
-from ddpdoctor.program.nodes import decorator_name, last_name, walk
+from ddpdoctor.program.nodes import decorator_name, dotted, last_name, walk
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -199,16 +199,11 @@ def _has_function(part: _Part, name: str, bound: Set[str], *, texts: bool) -> bo
         return True
     naming = (node for node in walk(part.node) if _names(node, name))
     return any(
-        _first(node) in bound if isinstance(node, ast.Attribute) else texts or not isinstance(node, ast.Constant)
+        not bound.isdisjoint(dotted(node)[:1])
+        if isinstance(node, ast.Attribute)
+        else texts or not isinstance(node, ast.Constant)
         for node in naming
     )
-
-
-def _first(node: ast.expr) -> str:
-    """The name that a chain of attributes begins with, "" if it begins with something else."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _bound_by_imports(tree: ast.Module) -> frozenset[str]:
