@@ -7,22 +7,17 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Iteration
-from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.lint.knowledge import heuristics, vocabulary
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
-#: methods that only a loop which trains calls
-_TRAINING = frozenset({"backward", "step", "zero_grad"})
-#: the one of these that changes weights
+#: the method of those that train which changes weights
 _STEP = "step"
 #: methods by which a program changes weights by hand
 _IN_PLACE = frozenset({"add_", "sub_", "mul_", "copy_", "lerp_", "addcmul_", "addcdiv_"})
-#: methods that put a network into evaluation, and into training
-_MODES = frozenset({"eval", "train"})
-#: what a block without gradients is under
-_NO_GRADIENTS = frozenset({"no_grad", "inference_mode"})
 
 
 def trains(facts: ModuleFacts, iteration: Iteration) -> bool:
@@ -36,7 +31,7 @@ def _trains_otherwise(facts: ModuleFacts, iteration: Iteration) -> bool:
     `one_epoch(training=False)`."""
     node, chain = iteration.loop.node, iteration.context.chain
     inside = [call for call in facts.calls if any(loop.node is node for loop in call.context.loops)]
-    trained = {call.context.chain[: len(chain)] for call in inside if call.method in _TRAINING}
+    trained = {call.context.chain[: len(chain)] for call in inside if call.method in vocabulary.TRAINING}
     return bool(trained) and chain not in trained and any(c.context.chain[: len(chain)] == chain for c in inside)
 
 
@@ -46,7 +41,9 @@ def evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -
     loop calls, attacks what is evaluated."""
     loop = iteration.loop.node
     # perhaps by a function that the loop calls
-    called = {call.method for call in facts.methods(*_TRAINING) if any(i.node is loop for i in call.context.loops)}
+    called = {
+        call.method for call in facts.methods(*vocabulary.TRAINING) if any(i.node is loop for i in call.context.loops)
+    }
     if _STEP in called:
         return False
     if isinstance(loop, ast.For) and not called and _only_evaluates(epochs.node, loop):
@@ -56,7 +53,7 @@ def evaluates(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -
         function = innermost_function(module.tree, site.line) if module is not None else None
         if function is None or _contains(function, epochs.node):
             continue
-        if _mode(function, site.line) == "eval" and _TRAINING.isdisjoint(_methods(function)):
+        if batches.mode_before(function, site.line) == "eval" and vocabulary.TRAINING.isdisjoint(_methods(function)):
             return True
     return False
 
@@ -66,7 +63,7 @@ def evaluates_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
     nothing that is in sight trains there."""
     inside = [call for call in facts.calls if call.method and _within(call.context, iteration)]
     methods = {call.method for call in inside} | _methods(iteration.loop.node)
-    if "train" in methods or not _TRAINING.isdisjoint(methods):
+    if "train" in methods or not vocabulary.TRAINING.isdisjoint(methods):
         return False
     without = [call.context.chain for call in inside if call.context.no_grad]
     evaluating = [call.context.chain for call in inside if call.method == "eval"]
@@ -75,7 +72,7 @@ def evaluates_by_call(facts: ModuleFacts, iteration: Iteration) -> bool:
 
 def computes_only(facts: ModuleFacts, iteration: Iteration) -> bool:
     """Whether a network computes in the loop, without gradients, and nothing trains there."""
-    inside = [call for call in facts.methods("__call__", *_TRAINING) if _within(call.context, iteration)]
+    inside = [call for call in facts.methods("__call__", *vocabulary.TRAINING) if _within(call.context, iteration)]
     forward = any(call.method == "__call__" and call.context.no_grad for call in inside)
     return forward and all(call.method == "__call__" for call in inside)
 
@@ -157,18 +154,11 @@ def _opened(context: Context, iteration: Iteration) -> Iterator[tuple[SourceSite
 
 def _only_evaluates(epochs: ast.AST, loop: ast.For) -> bool:
     """Whether a loop that is written inside the epoch loop follows an `eval()` there, or computes without gradients."""
-    if not _contains(epochs, loop) or not _TRAINING.isdisjoint(_methods(loop)):
+    if not _contains(epochs, loop) or not vocabulary.TRAINING.isdisjoint(_methods(loop)):
         return False
     contexts = (item.context_expr for node in walk(loop) if isinstance(node, ast.With) for item in node.items)
-    without = any(isinstance(one, ast.Call) and last_name(one.func) in _NO_GRADIENTS for one in contexts)
-    return without or _mode(epochs, loop.lineno) == "eval"
-
-
-def _mode(part: ast.AST, line: int) -> str:
-    """The mode that a network was put into last before a line; "" if it is not said."""
-    calls = [n for n in walk(part) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)]
-    said = sorted((n.lineno, last_name(n.func)) for n in calls if n.lineno < line and last_name(n.func) in _MODES)
-    return said[-1][1] if said else ""
+    without = any(isinstance(one, ast.Call) and last_name(one.func) in vocabulary.WITHOUT_GRADIENTS for one in contexts)
+    return without or batches.mode_before(epochs, loop.lineno) == "eval"
 
 
 def _methods(part: ast.AST) -> set[str]:

@@ -84,15 +84,19 @@ def evaluates(here: Frame | Context, loop: ast.AST) -> bool:
     if here.no_grad or not called.isdisjoint(vocabulary.WITHOUT_GRADIENTS):
         return True
     function = here.function.node if here.function is not None else None
-    return function is not None and _mode_before(function, loop) == "eval"
+    return function is not None and mode_before(function, getattr(loop, "lineno", 0)) == "eval"
 
 
-def _mode_before(function: ast.AST, loop: ast.AST) -> str:
-    """The last `train()` or `eval()` that a function calls before a loop, "" if there is none."""
-    line = getattr(loop, "lineno", 0)
-    called = (node for node in walk(function) if isinstance(node, ast.Call) and node.lineno < line)
-    modes = [(node.lineno, name) for node in called if (name := last_name(node.func)) in ("train", "eval")]
-    return max(modes, default=(0, ""))[1]
+def mode_before(part: ast.AST, line: int) -> str:
+    """The mode that a network was put into last in a part of the source before a line: "train", "eval", or "" if it is
+    not said."""
+    calls = (node for node in walk(part) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    said = [(node.lineno, name) for node in calls if node.lineno < line and (name := last_name(node.func)) in _MODES]
+    return max(said, default=(0, ""))[1]
+
+
+#: methods that put a network into evaluation, and into training
+_MODES = frozenset({"eval", "train"})
 
 
 def _called_in(part: ast.AST) -> frozenset[str]:

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function, Given, Instance, Made, Method
 from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
@@ -32,7 +32,7 @@ def asked(frame: Frame) -> frozenset[str]:
 def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
     """Enter the context; the returned function is to be called when the block ends."""
     name = _name(value, item.context_expr)
-    if name in ("no_grad", "inference_mode"):
+    if name in vocabulary.WITHOUT_GRADIENTS:
         frame.no_grad = True
     frame.withs = (*frame.withs, name)
     if isinstance(value.object, Instance):

@@ -93,7 +93,7 @@ def apply_decorators(machine: Machine, frame: Frame, info: modules.FunctionInfo)
     """Apply what decorators say about the body: only rank 0 runs it, or it computes no gradients."""
     for decorator in info.decorators:
         name = decorator_name(decorator)
-        if name in ("no_grad", "inference_mode"):
+        if name in vocabulary.WITHOUT_GRADIENTS:
             frame.no_grad = True
             continue
         let_in = ranks_let_in(machine, frame, decorator)
