@@ -270,12 +270,14 @@ def _run(tool: Tool, environ: dict[str, str], limit: float) -> None:
         except subprocess.TimeoutExpired:
             tool.missing = f"not done within {limit:.0f} s"
             _kill(process)
+        # before the watcher ends, which looks every so often: that would be a third of a short run
+        took = time.perf_counter() - began
         watcher.join()
         said.seek(0)
         if not tool.missing and any(error in line for line in said for error in _ERRORS):
-            tool.missing = f"ended in an error of its own after {time.perf_counter() - began:.0f} s"
+            tool.missing = f"ended in an error of its own after {took:.0f} s"
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tool.wall.append(time.perf_counter() - began)
+    tool.wall.append(took)
     tool.cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
