@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable
 
 from ddpdoctor.model.finding import Applicability, Edit, Finding
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.source import DecodedSource
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = late_pattern(r"\r\n|\r|\n")
 
 
 def fixable(findings: Iterable[Finding], *, unsafe: bool) -> list[Finding]:

@@ -9,16 +9,17 @@ from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.comments import read as read_comments
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 
 UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING, advice="remove the comment")
 
-_IGNORE = re.compile(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
-_NOQA = re.compile(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
-_CODE = re.compile(r"[A-Za-z]+[0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]+[0-9]+")
-_FILE = re.compile(r"#\s*ddpdoctor:\s*ignore-file", re.IGNORECASE)
-_WORDS = re.compile(r"ddpdoctor|noqa", re.IGNORECASE)
-_UNLISTED = re.compile(r"[\[(:]|DD\d", re.IGNORECASE)
+_IGNORE = late_pattern(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
+_NOQA = late_pattern(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)
+_CODE = late_pattern(r"[A-Za-z]+[0-9]*(?:-[A-Za-z0-9]+)+|[A-Za-z]+[0-9]+")
+_FILE = late_pattern(r"#\s*ddpdoctor:\s*ignore-file", re.IGNORECASE)
+_WORDS = late_pattern(r"ddpdoctor|noqa", re.IGNORECASE)
+_UNLISTED = late_pattern(r"[\[(:]|DD\d", re.IGNORECASE)
 
 
 @record(frozen=True, slots=True)

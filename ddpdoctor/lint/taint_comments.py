@@ -20,6 +20,7 @@ from ddpdoctor.lint.comments import read as read_comments
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.text import text_of
@@ -31,9 +32,9 @@ INEFFECTIVE = LintRule(
     advice="write it as the message says, on the line that it is about",
 )
 
-_OURS = re.compile(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
+_OURS = late_pattern(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}
-_SAID = re.compile(r"[\s,;]*(?P<word>uniform|rank-local)\s*\(", re.IGNORECASE)
+_SAID = late_pattern(r"[\s,;]*(?P<word>uniform|rank-local)\s*\(", re.IGNORECASE)
 #: most characters of an expression in a comment, and of the text after it
 LONGEST = 400
 _WORDS = (*_TAINTS, "ignore", "ignore-file")

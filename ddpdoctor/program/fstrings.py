@@ -7,11 +7,11 @@ a backslash in an expression is read as a slash.
 
 from __future__ import annotations
 
-import re
+from ddpdoctor.model.late_pattern import late_pattern
 
 #: a comment, or the beginning of a string with its prefix
-_TOKEN = re.compile(r"#[^\n]*|(?<![\w])([rRbBuUfF]{0,2})(\"\"\"|'''|\"|')")
-_PREFIX = re.compile(r"(?<!\w)([rRbBuUfF]{1,2})$")
+_TOKEN = late_pattern(r"#[^\n]*|(?<![\w])([rRbBuUfF]{0,2})(\"\"\"|'''|\"|')")
+_PREFIX = late_pattern(r"(?<!\w)([rRbBuUfF]{1,2})$")
 
 
 class _UnendedError(Exception):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.indexing import member, relative
 
-_FROM = re.compile(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
-_IMPORT = re.compile(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z_][\w.]*")
-_COMMENT = re.compile(r"#[^\n]*")
+_FROM = late_pattern(r"^[ \t]*from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)", re.MULTILINE)
+_IMPORT = late_pattern(r"^[ \t]*import[ \t]+([^\n]+)", re.MULTILINE)
+_NAME = late_pattern(r"[A-Za-z_][\w.]*")
+_COMMENT = late_pattern(r"#[^\n]*")
 
 
 def imported(text: str, module: str, *, package: bool = False) -> Iterator[str]:

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.source import DecodedSource, Unreadable, parse
 
 #: cell magics whose body is Python that runs here; the body of any other magic is text, another language or a file
 _PYTHON = frozenset({"capture", "memit", "mprun", "prun", "time", "timeit"})
-_MAGIC = re.compile(r"(?P<indent>\s*)(?:%%?[A-Za-z]|!|\?|,\w|;\w|/\w)")
-_ASSIGNED = re.compile(r"(?P<target>\s*[\w.,\[\] ]+=\s*)(?:%[A-Za-z]|!)")
-_QUESTION = re.compile(r"(?P<indent>\s*)%{0,2}[\w.*\[\]]+\?{1,2}\s*$")
+_MAGIC = late_pattern(r"(?P<indent>\s*)(?:%%?[A-Za-z]|!|\?|,\w|;\w|/\w)")
+_ASSIGNED = late_pattern(r"(?P<target>\s*[\w.,\[\] ]+=\s*)(?:%[A-Za-z]|!)")
+_QUESTION = late_pattern(r"(?P<indent>\s*)%{0,2}[\w.*\[\]]+\?{1,2}\s*$")
 
 
 def decode(raw: bytes) -> DecodedSource | Unreadable:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from ddpdoctor.model.record import record
 from ddpdoctor.program.nodes import children, last_name, walk
 
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While
@@ -19,7 +19,7 @@ _HANDING_ON = frozenset({"tqdm", "track", "islice"})
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TurnCounter:
     """A variable of which the source shows how many turns of one loop were begun, whatever its value is."""
 

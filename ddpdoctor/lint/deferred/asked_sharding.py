@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ddpdoctor.lint.deferred.asked_versions import OLD_LIGHTNING
 from ddpdoctor.lint.deferred.configurations import BELOW_THIRD
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
@@ -11,6 +9,7 @@ from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 
 
 def unsharded(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -43,7 +42,7 @@ def sharded(repository: Repository, finding: Finding) -> Confirmation | None:
 
 
 #: the option by which the trainer of transformers shards the model
-_FSDP = re.compile(rb"--fsdp[= ]+[\"']?(full_shard|hybrid_shard)")
+_FSDP = late_pattern(rb"--fsdp[= ]+[\"']?(full_shard|hybrid_shard)")
 
 
 def _unsharded_by_accelerate(repository: Repository, path: str, text: bytes) -> Confirmation | None:

@@ -11,6 +11,7 @@ from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 
 #: the launcher of that torch passes what the program takes
 ASKED_FOR_TORCH_1 = Confirmation("a text of the repository asks for torch 1", Severity.HINT)
@@ -60,7 +61,7 @@ def before_numpy_was_seeded(repository: Repository, finding: Finding) -> Confirm
 
 
 #: a backend that torch had before 1.0, which received messages in the order in which they were asked for
-_TCP = re.compile(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
+_TCP = late_pattern(rb"""init_process_group\([^()]*["']tcp["']|backend["']?\s*[=,][^()\n]*["']tcp["']""")
 
 
 def by_tcp(repository: Repository, _: Finding) -> Confirmation | None:

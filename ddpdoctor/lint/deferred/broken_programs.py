@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import children, last_name, names_in, walk
@@ -19,13 +20,13 @@ from ddpdoctor.program.options import declared_by
 
 #: what gives options that are not written
 _SETTINGS = rb"\b(?:" + "|".join(sorted(vocabulary.SETTINGS_NAMES)).encode() + rb")\b"
-_HIDDEN = re.compile(
+_HIDDEN = late_pattern(
     rb"setattr\(\s*" + _SETTINGS + rb"|" + _SETTINGS + rb"\.__dict__|vars\(" + _SETTINGS + rb"\)(?:\.update|\[)"
     rb"|\bNamespace\(|\bparents\s*=|\bnamespace\s*=|add_argument\(\s*(?![\s\"'#])"
 )
 #: what a line sets, and the attributes in that
-_SET = re.compile(rb"^[ \t]*((?:[\w.]+\s*,\s*)*[\w.]+)\s*(?:[-+*/|&]?=(?!=)|:)", re.MULTILINE)
-_ATTRIBUTES = re.compile(rb"\.(\w+)")
+_SET = late_pattern(rb"^[ \t]*((?:[\w.]+\s*,\s*)*[\w.]+)\s*(?:[-+*/|&]?=(?!=)|:)", re.MULTILINE)
+_ATTRIBUTES = late_pattern(rb"\.(\w+)")
 #: classes of the parsers of command lines
 _PARSERS = frozenset({"ArgumentParser"})
 #: functions that run what is passed to them

@@ -10,47 +10,48 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import conditions_around
 from ddpdoctor.program.nodes import last_name, walk
 
 #: a file of settings that a program or a command names
-NAMED = re.compile(rb"([\w.-]+\.(?:json|ya?ml))\b")
+NAMED = late_pattern(rb"([\w.-]+\.(?:json|ya?ml))\b")
 #: what a configuration of DeepSpeed calls its ZeRO, and the stage of it
-_ZERO = re.compile(rb"zero_optimization|\bzero_stage\b")
-_STAGE = re.compile(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
+_ZERO = late_pattern(rb"zero_optimization|\bzero_stage\b")
+_STAGE = late_pattern(rb"(?:[\"']stage[\"']|\bzero_stage)\s*[:=]\s*[\"']?(\w+)")
 #: a comment of a program
-_ASIDE = re.compile(rb"(?:^|(?<=\s))#[^\n]*")
+_ASIDE = late_pattern(rb"(?:^|(?<=\s))#[^\n]*")
 #: the stages that leave the weights whole
 BELOW_THIRD = frozenset({b"0", b"1", b"2"})
 #: an object or variable that makes Accelerate shard a model: one that is made, given or set up; not where a program
 #: only asks whether there is one, as who loads frozen models does
-_PLUGIN = re.compile(
+_PLUGIN = late_pattern(
     rb"^[^\n#]*?(?:(?:DeepSpeed|FullyShardedDataParallel)Plugin|ACCELERATE_USE_"
     rb"|(?:deepspeed|fsdp)_plugins?(?:[\"']?\]?\s*[=:](?![=\r\n])(?![^\n]*\.(?:deepspeed|fsdp)_plugin)|\.(?!zero3_init)))",
     re.MULTILINE,
 )
 #: Accelerate's launcher; the file that it is given; and what tells it, or the program, to shard
-_BY_ACCELERATE = re.compile(rb"\baccelerate\s+launch\b|\baccelerate\.commands\.launch\b")
-_GIVEN_FILE = re.compile(rb"--config[-_]file[= ]+[\"']?([^\s\"']+)")
-_TOLD_TO_SHARD = re.compile(
+_BY_ACCELERATE = late_pattern(rb"\baccelerate\s+launch\b|\baccelerate\.commands\.launch\b")
+_GIVEN_FILE = late_pattern(rb"--config[-_]file[= ]+[\"']?([^\s\"']+)")
+_TOLD_TO_SHARD = late_pattern(
     rb"--(?:use[-_])?(?:fsdp|deepspeed|zero)|ACCELERATE_USE_|(?<![\w./-])deepspeed[ \t]", re.IGNORECASE
 )
-_MULTI_GPU = re.compile(rb"--multi[-_]gpu\b")
+_MULTI_GPU = late_pattern(rb"--multi[-_]gpu\b")
 #: a setting for FSDP, of Accelerate or of the Trainer of transformers
-_FSDP = re.compile(rb"distributed_type[\"']?\s*:\s*[\"']?FSDP|^\s*[\"']?fsdp(?:_config)?[\"']?\s*:", re.MULTILINE)
+_FSDP = late_pattern(rb"distributed_type[\"']?\s*:\s*[\"']?FSDP|^\s*[\"']?fsdp(?:_config)?[\"']?\s*:", re.MULTILINE)
 #: Accelerate's file for a job that shards nothing
-_OF_ANOTHER_KIND = re.compile(
+_OF_ANOTHER_KIND = late_pattern(
     rb"^\s*[\"']?distributed_type[\"']?\s*:\s*[\"']?(?:MULTI_(?:GPU|CPU|NPU)|NO)\b", re.MULTILINE
 )
 #: a job of Kubernetes whose pods are ranks
-_MANIFEST = re.compile(
+_MANIFEST = late_pattern(
     rb"^\s*kind:\s*(?:PyTorchJob|MPIJob|TrainJob|PaddleJob|RayJob|RayCluster|JobSet)\b", re.MULTILINE
 )
 
 #: a setting of Lightning's Trainer for several devices
-_DEVICES = re.compile(
+_DEVICES = late_pattern(
     rb"(?<![\w.])[\"']?(?:(?:devices|gpus|num_nodes)[\"']?\s*:\s*(?:[2-9]|[1-9]\d+)\b"
     rb"|strategy[\"']?\s*:\s*[\"']?(?:ddp|fsdp|deepspeed))"
 )

@@ -45,15 +45,16 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import DONE_BY, Does, that
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 _SETTING = "|".join(name for name in that(Does.EPOCHS) if name not in DONE_BY)
 #: something sets a sampler's epoch: the program, or a framework; of transformers its Trainer, not a tokenizer
-_TELLS = re.compile(rf"set_epoch|TrainingArguments|(?:from|import)\s+(?:{_SETTING})\b".encode())
+_TELLS = late_pattern(rf"set_epoch|TrainingArguments|(?:from|import)\s+(?:{_SETTING})\b".encode())
 #: something makes a seed out of another one, perhaps with the rank: not with the epoch, the worker, or a number alone,
 #: and not `--seed`
-_SEEDS_MADE = re.compile(
+_SEEDS_MADE = late_pattern(
     rb"(?<!-)seed[\w.\]\[)\"']*\s*[-+*^](?!=?\s*(?:int\()?(?:self\.)?(?:_?epoch|worker|idx|index|\d+\b(?!\s*[*+])))"
     rb"|(?<![-\w\"'{])[-+*^](?!-)=?\s*[\w.]*seed|seed\w*\s*=[^=\n]*rank|seed[^\n]*[-+*^][^\n]*rank"
 )
@@ -111,7 +112,7 @@ def _more_epochs(repository: Repository, finding: Finding) -> Confirmation | Non
 
 
 #: an option in the condition of a finding
-_FLAG = re.compile(r"--([\w-]+)")
+_FLAG = late_pattern(r"--([\w-]+)")
 
 
 def _seeds(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -138,7 +139,7 @@ def _copied(repository: Repository, finding: Finding) -> Confirmation | None:
 
 
 #: something calls the hook of Lightning itself, other than its own base's
-_PREPARES = re.compile(rb"(?<!super\(\))\.prepare_data\(")
+_PREPARES = late_pattern(rb"(?<!super\(\))\.prepare_data\(")
 
 
 def _prepared(repository: Repository, _finding: Finding) -> Confirmation | None:

@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge.packages import LIBRARIES
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.nodes import walk
 
 #: what a merge leaves where it could not decide
-_CONFLICT = re.compile(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
+_CONFLICT = late_pattern(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
 #: what a parser says of what only Python 2 parses
 _PRINTED = "Missing parentheses in call to"
 #: what may give a module names, or a package modules, that its statements do not show
-_HIDDEN = re.compile(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module")
+_HIDDEN = late_pattern(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module")
 #: what each module has
 _OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import indexing, source
 from ddpdoctor.program.enclosing import conditions_around
 from ddpdoctor.program.modules import Module
@@ -121,7 +122,7 @@ def gives(command: bytes, names: Iterable[str]) -> bool:
 
 
 #: a file of options or settings among a command's arguments
-_OF_OPTIONS = re.compile(rb"(?<=[\s=@])[\w./${}-]+\.(?:txt|args|ya?ml|json|toml|cfg|ini)\b")
+_OF_OPTIONS = late_pattern(rb"(?<=[\s=@])[\w./${}-]+\.(?:txt|args|ya?ml|json|toml|cfg|ini)\b")
 
 
 def hands_on_a_file(command: bytes) -> bool:

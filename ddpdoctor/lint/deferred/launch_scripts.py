@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ddpdoctor.model.late_pattern import late_pattern
+
 #: commands with the numbers of their first lines
 _Commands = tuple[tuple[int, bytes], ...]
 
 #: the launcher that passes the local rank as an option
-OLD_LAUNCHER = re.compile(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
+OLD_LAUNCHER = late_pattern(rb"torch\.distributed\.launch\b(?![^\n]*--use[-_]env)")
 #: any launcher
-LAUNCHED = re.compile(
+LAUNCHED = late_pattern(
     rb"torch\.distributed\.(launch|run)\b|\b(?:lightning|fabric)\s+run\b"
     rb"|\b(torchrun|srun|mpirun|mpiexec|jsrun|dist-run|accelerate\s+launch|deepspeed|horovodrun|colossalai\s+run)\b"
 )
@@ -24,29 +26,29 @@ _TOLD = rb"--(?:rank|world[-_]size|node[-_]rank|nnodes|num[-_]nodes)\b|\b(?:RANK
 #: the interpreter, or a program that is run as a file, which is a command of its own
 _RUN = rb"(?:[^\n]*?\bpython[\d.]*\s+(?!-m\s+torch\b)|[\s$>]*(?:\w+=\S+\s+)*(?=\./[\w./-]+\.py(?:\s|$)))"
 #: such a command without a launcher, and one that is told its rank
-_PYTHON = re.compile(
+_PYTHON = late_pattern(
     rb"^(?![^\n]*(?:torch\.distributed|torchrun|srun|mpirun|mpiexec|accelerate|deepspeed|horovodrun|colossalai\s+run|"
     + _TOLD
     + rb"))"
     + _RUN
 )
-_BY_HAND = re.compile(rb"^(?=[^\n]*(?:" + _TOLD + rb"))" + _RUN)
+_BY_HAND = late_pattern(rb"^(?=[^\n]*(?:" + _TOLD + rb"))" + _RUN)
 #: what every command has that starts a program in one of these ways
-_MAY_START = re.compile(
+_MAY_START = late_pattern(
     rb"python|\./[\w./-]+\.py|torch|srun|mpi(?:run|exec)|dist-run|accelerate|deepspeed|horovodrun|colossalai"
     rb"|(?:lightning|fabric)\s+run"
 )
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
-_DEEPSPEED = re.compile(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
+_DEEPSPEED = late_pattern(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
 #: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
-_ONE_PROCESS = re.compile(
+_ONE_PROCESS = late_pattern(
     rb"--(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus)[= ]+[\"']?1(?!\d)"
     rb"|--include[= ]+[\"']?[\w.-]+:\d+(?![\d,:@-])"
     rb"|\b(?:lightning|fabric)\s+run\b[^\n]*--devices[= ]+[\"']?1(?![\d,])"
 )
-_SEVERAL_NODES = re.compile(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
+_SEVERAL_NODES = late_pattern(rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S")
 #: what starts a program on several nodes, or is told to: a launcher, Slurm, PBS, a setting of the program
-_ON_NODES = re.compile(
+_ON_NODES = late_pattern(
     rb"--(?:nnodes|num[-_](?:nodes|machines))[= ]+(?![\"']?1(?!\d))\S|--(?:node|machine)[-_]rank[= ]+[\"']?[1-9$]"
     rb"|^#SBATCH\s+(?:--nodes|-N)[= ]*(?!1(?!\d))\d"
     rb"|^#PBS\s+(?:-l\s*)?(?:select|nodes)=(?!1(?!\d))\d(?![^\n]*\bngpus=[01](?!\d))"
@@ -55,34 +57,34 @@ _ON_NODES = re.compile(
     re.MULTILINE,
 )
 #: a comment, which is not for Slurm or PBS
-_ASIDE = re.compile(rb"\s*#(?!SBATCH|PBS)")
+_ASIDE = late_pattern(rb"\s*#(?!SBATCH|PBS)")
 #: Slurm shows each process one GPU, which is GPU 0 to it
-_OWN_GPU = re.compile(rb"--gpus-per-task[= ]+1(?!\d)")
-_LOCAL_RANK = re.compile(rb"--local[-_]rank")
+_OWN_GPU = late_pattern(rb"--gpus-per-task[= ]+1(?!\d)")
+_LOCAL_RANK = late_pattern(rb"--local[-_]rank")
 #: how a line of a comment begins
-_COMMENT = re.compile(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
+_COMMENT = late_pattern(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 #: blanks, and perhaps a comment, behind the sign that a line goes on
-_TRAILING = re.compile(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
-_CONTINUED = re.compile(rb"\\\r?\n")
+_TRAILING = late_pattern(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
+_CONTINUED = late_pattern(rb"\\\r?\n")
 #: a command ends here
-_ENDS = re.compile(rb"[|;&]")
+_ENDS = late_pattern(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
-_EXPANDED = re.compile(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
+_EXPANDED = late_pattern(rb"\$\([^)]{0,200}\)|\$\{[^}]{0,200}\}|\$\w+|\$@")
 #: a variable that holds a program or a launcher, and its use
-_HOLDS = re.compile(
+_HOLDS = late_pattern(
     rb"^[ \t]*(?:export[ \t]+|set[ \t]+)?(\w+)=[\"']?("
     rb"[\w./${}-]+\.py(?=[\"']?[ \t\r]*$)"
     rb"|(?!\d+[ \t])"
     rb"[^\n\"']*(?:torch\.distributed\.(?:launch|run)|torchrun|accelerate\s+launch|mpirun|mpiexec|horovodrun)\b[^\n\"']*)",
     re.MULTILINE,
 )
-_VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE = late_pattern(rb"\$(?:\{(\w+)\}|(\w+))")
 #: what a variable is given, and what else gives one something
-_GIVEN = re.compile(rb"(?<![\w$.-])(\w+)=([^\s;&|)]*)|\b(?:for|read)[ \t]+(?:-\w+[ \t]+)*(\w+)")
-_PROGRAM = re.compile(
+_GIVEN = late_pattern(rb"(?<![\w$.-])(\w+)=([^\s;&|)]*)|\b(?:for|read)[ \t]+(?:-\w+[ \t]+)*(\w+)")
+_PROGRAM = late_pattern(
     rb"(?<![\w./-])(?:([\w./-]*\w\.py)(?![\w.])|(?:-m|--module)[= ]+([A-Za-z_]\w*(?:\.\w+)*)(?![\w/-]))"
 )
-_MOVES = re.compile(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
+_MOVES = late_pattern(rb"^[^\n#]*\b(?:cd|pushd)\s", re.MULTILINE)
 #: an image of torch: its authors' by the version, NVIDIA's by year and month, with torch 1 to the end of 2022
 _IMAGE = rb"\bpytorch/pytorch:v?|(?:nvidia|nvcr\.io[\w/-]*)/pytorch:"
 #: behind a version that is only the oldest one that will do
@@ -92,17 +94,17 @@ _OR_NEWER = (
     + rb"))"
 )
 #: a version of torch before 2 that is asked for or was used
-_TORCH_1 = re.compile(
+_TORCH_1 = late_pattern(
     rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
     rb"\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?|[-_]?v?)[01]\.\d+" + _OR_NEWER,
     re.IGNORECASE,
 )
 #: any such version
-_PINNED = re.compile(
+_PINNED = late_pattern(
     rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
 )
 #: the versions that will do, to the newest one: `torch>=1.9,!=1.10,<1.12`, of Poetry `torch = ">=1.9,<2"`
-_RANGE = re.compile(
+_RANGE = late_pattern(
     rb"\b(?:py)?torch(?:\[[\w,-]*\])?(?:\s*=\s*[\"'])?\s*\(?(?:[<>=!~^]=?=?\s*v?\d[\w.*+]*\s*,\s*)*"
     rb"<(=?)\s*v?(\d+)(?:\.(\d+))?((?:\.\d+)*)",
     re.IGNORECASE,
@@ -112,26 +114,26 @@ _LAST_BEFORE = {1: (0, 4), 2: (1, 13)}
 #: what torch 2 cannot be installed or imported beside: it needs Python 3.8, for which there is no TensorFlow 1; no
 #: `mmcv-full` was built for it; timm 0.3 imports `torch._six`; and its packages name CUDA `pytorch-cuda`, not
 #: `cudatoolkit`, since 11.7
-_BESIDE_TORCH_1 = re.compile(
+_BESIDE_TORCH_1 = late_pattern(
     rb"\bpython\s*(?:==?|~=|:|\s)\s*3\.[67](?![\d.]*\s*(?:\+|~|/|,\s*3|to\b|(?:or|and)\b)|[\d.]*-\d)"
     rb"|\bmmcv[-_]full(?:==|<=?|~=|\s+)\s*v?1\.\d"
     rb"|\btensorflow(?:[-_]gpu)?\s*(?:==?|~=)\s*1\.\d|\btimm\s*(?:==?|~=)\s*0\.3\."
     rb"|\bcudatoolkit\s*==?\s*(?:9|10|11\.[0-6])\b",
     re.IGNORECASE,
 )
-_TORCH_2 = re.compile(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
-_LIGHTNING_1 = re.compile(
+_TORCH_2 = late_pattern(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
+_LIGHTNING_1 = late_pattern(
     rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:[<>=!~]=?\s*v?[\d.*]+\s*,\s*)*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)",
     re.IGNORECASE,
 )
 #: the oldest Python on which a project can be installed
-_OLDEST_PYTHON = re.compile(
+_OLDEST_PYTHON = late_pattern(
     rb"^[ \t]*(?:requires-python|python[-_]requires|python)[ \t]*[:=][ \t]*[\"']?[ \t]*"
     rb"(?:>=|\^|~=?|==)[ \t]*(\d+)\.(\d+)",
     re.MULTILINE,
 )
 #: any version of torch that is asked for or was used
-_TORCH = re.compile(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
+_TORCH = late_pattern(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
 
 
 def joined(text: bytes) -> bytes:
@@ -167,7 +169,7 @@ def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
 
 
 #: a program of which a command names only the folder: `training/${PROGRAM}`, `tools/$1.py`
-_IN_FOLDER = re.compile(rb"[\"']?(?:\./)?((?:[\w.-]+/)+)\$(?:\{\w+\}|\w+)(?:\.py)?[\"']?$")
+_IN_FOLDER = late_pattern(rb"[\"']?(?:\./)?((?:[\w.-]+/)+)\$(?:\{\w+\}|\w+)(?:\.py)?[\"']?$")
 
 
 def folders_started(text: bytes) -> Iterator[str]:
@@ -308,7 +310,7 @@ def _filtered(commands: Iterator[tuple[int, bytes]]) -> _Commands:
 
 
 #: a command that ends at once
-_ASKS_FOR_HELP = re.compile(rb"(?<!\S)(?:--help|-h)\s*$")
+_ASKS_FOR_HELP = late_pattern(rb"(?<!\S)(?:--help|-h)\s*$")
 
 
 def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:

@@ -17,12 +17,13 @@ from ddpdoctor.lint.deferred import launch_scripts
 from ddpdoctor.lint.deferred.configurations import NAMED
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.files import is_file, read_file
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 
 #: ends of the names of files that are commands alone
 COMMANDS = (".sh", ".slurm", ".sbatch")
 #: folders of texts about the folder that they are in
-_ABOUT = re.compile(r"/(?:docs?|documentation|docker|requirements?|install|\.github)(?:[._-][^/]*)?/.*|/[^/]*$")
+_ABOUT = late_pattern(r"/(?:docs?|documentation|docker|requirements?|install|\.github)(?:[._-][^/]*)?/.*|/[^/]*$")
 
 
 class Place(NamedTuple):

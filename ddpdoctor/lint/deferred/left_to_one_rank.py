@@ -12,11 +12,12 @@ from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import SEVERAL
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import choices_at
 from ddpdoctor.program.nodes import last_name, walk
 
 #: a program may have to do with several ranks
-_OF_A_JOB = re.compile(
+_OF_A_JOB = late_pattern(
     rb"rank|distribut|\bddp|deepspeed|accelerat|lightning|Trainer\b|horovod|torchrun|fabric", re.IGNORECASE
 )
 #: what does harm where a condition lets all ranks come there

@@ -13,6 +13,7 @@ from ddpdoctor.lint.deferred.started_ranks import starts_otherwise
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge.packages import FOR_TORCH_1
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 
 
 def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -55,7 +56,7 @@ def _told_by_texts(repository: Repository, path: str, line: int) -> Confirmation
 
 
 #: the program imports what was there with torch 1
-_OLD_IMPORT = re.compile(
+_OLD_IMPORT = late_pattern(
     rb"^[ \t]*(?:from|import)[ \t]+(?:" + "|".join(map(re.escape, FOR_TORCH_1)).encode() + rb")\b", re.MULTILINE
 )
 _BY_NO_LAUNCHER = Confirmation("no script or text starts it with a launcher, and they start others", Severity.HINT)
@@ -65,7 +66,7 @@ _READ_BY_NONE = Confirmation(
     Severity.HINT,
 )
 #: what may read the option: an attribute, a key, a parameter, all options at once, and DeepSpeed
-_READS_OPTION = re.compile(
+_READS_OPTION = late_pattern(
     rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bvars\(|\.__dict__\b|\bdeepspeed\b|\bTrainingArguments\b"
 )
 

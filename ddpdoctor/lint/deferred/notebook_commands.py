@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.deferred.python_commands import PythonCommands
 from ddpdoctor.lint.deferred.script import Script
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import notebook, source
 
 #: a cell that something else than Python reads; a shell is named
-_MAGIC = re.compile(r"%%(?:(bash|sh|shell|script[ \t]+\S*sh|writefile[ \t]+\S+\.(?:sh|slurm|sbatch))\b|\w)")
+_MAGIC = late_pattern(r"%%(?:(bash|sh|shell|script[ \t]+\S*sh|writefile[ \t]+\S+\.(?:sh|slurm|sbatch))\b|\w)")
 #: a command in Python code
-_COMMAND = re.compile(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?!+[ \t]*(?=[^\s=])")
+_COMMAND = late_pattern(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?!+[ \t]*(?=[^\s=])")
 #: a variable of Python in such a command
-_PUT_IN = re.compile(r"\{(\w+)\}|\$(\w+)")
+_PUT_IN = late_pattern(r"\{(\w+)\}|\$(\w+)")
 
 
 def script_of(path: str, raw: bytes) -> Script:

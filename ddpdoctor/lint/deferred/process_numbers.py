@@ -6,21 +6,21 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.options import by_dest
 
 #: a command gives an option a number of several
-_SEVERAL = re.compile(rb"(?<!\S)--?([A-Za-z][\w-]*)[= ]+[\"']?(?:[2-9]|[1-9]\d+)(?![\w.,:-])")
+_SEVERAL = late_pattern(rb"(?<!\S)--?([A-Za-z][\w-]*)[= ]+[\"']?(?:[2-9]|[1-9]\d+)(?![\w.,:-])")
 #: where among its arguments a function is given the number, or what that is made of
 _At = tuple[int, str]
 _STARTING: Mapping[str, Sequence[_At]] = {path.rpartition(".")[2]: [at] for path, at in frameworks.NUMBERED.items()}
-_MAY_START = re.compile(rf"\b(?:{'|'.join(_STARTING)})\(".encode())
+_MAY_START = late_pattern(rf"\b(?:{'|'.join(_STARTING)})\(".encode())
 
 
 class ProcessNumbers:

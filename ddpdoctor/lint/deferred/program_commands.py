@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.deferred.python_commands import PythonCommands
 from ddpdoctor.lint.deferred.script import Script
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 
 #: what runs a command, and what a command that starts a program has
-_RUNS = re.compile(rb"\bos\.(?:system|popen|exec\w+|spawn\w+)\b|\bsubprocess\b|\bPopen\b")
-_STARTS = re.compile(rb"python|executable|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec|horovodrun|colossalai")
+_RUNS = late_pattern(rb"\bos\.(?:system|popen|exec\w+|spawn\w+)\b|\bsubprocess\b|\bPopen\b")
+_STARTS = late_pattern(rb"python|executable|torchrun|accelerate|deepspeed|srun|mpirun|mpiexec|horovodrun|colossalai")
 
 
 def script_of(path: str, raw: bytes) -> Script | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.nodes import last_name, walk
 
 #: most forms of one command: beyond that, what has several is not known
@@ -17,7 +17,7 @@ MOST = 16
 #: stands for what is not known
 _UNKNOWN = "."
 #: a command that may start a program
-_STARTS = re.compile(r"\bpython[\d.]*\s")
+_STARTS = late_pattern(r"\bpython[\d.]*\s")
 #: functions that make a text of a value, or leave it
 _PLAIN = frozenset({"str", "int"})
 

@@ -9,17 +9,18 @@ from functools import cached_property
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.modules import Module
 
 #: a program, or something that it uses, may start the ranks itself
-_STARTS = re.compile(
+_STARTS = late_pattern(
     rb"spawn|start_processes|elastic_launch|submitit|lightning|(?<!psutil\.)\bProcess\(|notebook_launcher|horovod\.(?:run|spark|ray)"
     rb"|\bray\b|\bmpi(?:run|exec)|\bSpawn\(|hydra[./_-]launcher"
 )
 #: a program starts a launcher of which it gives the name
-_STARTS_LAUNCHER = re.compile(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
-_COMMENT = re.compile(rb"^\s*#.*")
+_STARTS_LAUNCHER = late_pattern(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
+_COMMENT = late_pattern(rb"^\s*#.*")
 
 
 def starts(text: bytes) -> bool:

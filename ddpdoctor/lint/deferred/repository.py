@@ -21,6 +21,7 @@ from ddpdoctor.lint.deferred.uses import IS_PROGRAM, Uses
 from ddpdoctor.lint.files import AROUND, is_file, listed, names_in, read_file
 from ddpdoctor.lint.grounds import Listing
 from ddpdoctor.lint.knowledge import heuristics, packages
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 from ddpdoctor.program.project import CLIMBED
@@ -41,20 +42,20 @@ MOST_SCRIPTS = 500
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
 #: files that describe an environment: `environment_pt14.yml`
-_ENVIRONMENT = re.compile(r"(?:^|/)[^/]*(?:env|conda)[^/]*\.ya?ml$")
+_ENVIRONMENT = late_pattern(r"(?:^|/)[^/]*(?:env|conda)[^/]*\.ya?ml$")
 #: ends of the names of files that may hold settings
 SETTINGS = (".yaml", ".yml", ".json", ".toml")
 #: what writes weights to a file, by itself or for a framework
-_SAVES = re.compile(
+_SAVES = late_pattern(
     rb"^(?![ \t]*#)[^\n#]*?(?:(?<!\w)save(?:_checkpoint|_pretrained|_file|_model|_state|_weights)?\s*\("
     rb"|Saver\b|Checkpoint|import[^\n]*\bTrainer\b|(?:pickle|joblib)\.dump\()",
     re.MULTILINE,
 )
 #: files that say how a library is built, and the name that it has there
 _BUILT_BY = ("pyproject.toml", "setup.cfg", "setup.py")
-_NAME = re.compile(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
+_NAME = late_pattern(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
 #: a program may call a function by a name that nothing shows
-_LOOKS_UP = re.compile(rb"globals\(\)|locals\(\)|sys\.modules|\bFire\(|(?<![.\w])eval\(|getattr\(__import__")
+_LOOKS_UP = late_pattern(rb"globals\(\)|locals\(\)|sys\.modules|\bFire\(|(?<![.\w])eval\(|getattr\(__import__")
 #: folders of files that no training run uses
 _APART = frozenset({"test", "tests", "doc", "docs"})
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 
 #: what does harm only on a second machine
 _ON_A_SECOND_NODE = frozenset({"DD143"})
@@ -36,7 +35,7 @@ def on_several_nodes(repository: Repository, finding: Finding) -> Confirmation |
 
 
 #: the local rank from the environment
-_READ = re.compile(rb"(?:get|getenv)\(\s*[\"']LOCAL_RANK|environ\[[\"']LOCAL_RANK[\"']\](?!\s*=[^=])")
+_READ = late_pattern(rb"(?:get|getenv)\(\s*[\"']LOCAL_RANK|environ\[[\"']LOCAL_RANK[\"']\](?!\s*=[^=])")
 
 
 def _needs_local_rank(path: str) -> bool:

@@ -11,12 +11,13 @@ from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import choices_at
 from ddpdoctor.program.text import text_of
 
 #: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
-SEVERAL = re.compile(
+SEVERAL = late_pattern(
     rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
 )
 
@@ -109,7 +110,7 @@ def _is_chosen(path: str, line: int) -> bool:
 
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
-_SPAWNS = re.compile(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
+_SPAWNS = late_pattern(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
 _LIGHTNING, _TRAINER = b"lightning", re.compile(rb"\bTrainer\(")
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 
 #: characters of a text that is kept in mind: names are asked for again and again, the source of a function is not
@@ -46,7 +47,7 @@ class Heuristic:
 
 
 def _pattern(decides: str, case: str, alternatives: str) -> Heuristic:
-    return Heuristic(decides, case, pattern=re.compile(alternatives, re.IGNORECASE))
+    return Heuristic(decides, case, pattern=late_pattern(alternatives, re.IGNORECASE))
 
 
 def _words(decides: str, case: str, *words: str) -> Heuristic:

@@ -31,13 +31,13 @@ https://docs.pytorch.org/docs/stable/elastic/run.html
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge.renames import asks_version
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
@@ -49,9 +49,9 @@ RULE = LintRule(
     advice="start it with torchrun, and read LOCAL_RANK from the environment",
 )
 
-_OLD = re.compile(r"\btorch\.distributed\.launch\b(?!er)")
+_OLD = late_pattern(r"\btorch\.distributed\.launch\b(?!er)")
 #: an option that torchrun does not know
-_ENV = re.compile(r" *--use[_-]env\b")
+_ENV = late_pattern(r" *--use[_-]env\b")
 _MESSAGE = "torch.distributed.launch is deprecated since torch 1.10: use torchrun, and read LOCAL_RANK in the script"
 
 

@@ -32,13 +32,13 @@ https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initi
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.nodes import children, walk
 from ddpdoctor.program.sites import site_of
 
@@ -50,8 +50,8 @@ RULE = LintRule(
 )
 
 #: the number of one machine, and not that of whichever it runs on
-_MACHINE = re.compile(r"(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}")
-_TCP = re.compile(r"tcp://[^/]*:(\d+)")
+_MACHINE = late_pattern(r"(?!127\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}")
+_TCP = late_pattern(r"tcp://[^/]*:(\d+)")
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:

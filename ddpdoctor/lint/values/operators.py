@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
-_WIDE = re.compile(r"\*|[0-9]{3}")
+from ddpdoctor.model.late_pattern import late_pattern
+
+_WIDE = late_pattern(r"\*|[0-9]{3}")
 
 
 def _remainder(a: Any, b: Any) -> Any:
