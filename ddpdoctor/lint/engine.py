@@ -73,7 +73,7 @@ def lint(
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
     named = frozenset(path for path, by_user, _ in mattering if by_user)
-    findings = repeats.left_out([f for f in _with_confirmed(results, named, cache) if settings.shows(f)])
+    findings = repeats.left_out([f for f in _with_confirmed(results, named, cache, jobs) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering), _left_out(results, findings, settings))
 
@@ -99,17 +99,17 @@ def _one_by_one(mattering: list[Sized], linter: Linter, progress: Progress | Non
     return results
 
 
-def _with_confirmed(results: list[FileResult], named: Set[str], cache: Cache | None) -> list[Finding]:
+def _with_confirmed(results: list[FileResult], named: Set[str], cache: Cache | None, jobs: int) -> list[Finding]:
     """All findings, including deferred ones that other files confirmed, in the order of each file; `named`: the files
     that the user named."""
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
-    told = with_room(lambda: [*deferral.confirmed(open_, named, cache)])
+    told = with_room(lambda: [*deferral.confirmed(open_, named, cache, jobs=jobs)])
     # where the finding that was about another one turned out a hint, the other one has to be asked about by itself
     hints = {_place(f) for f in told if f.severity is Severity.HINT}
     left = [f for f in _unproved(results, hints) if f not in open_] if hints else []
-    told += with_room(lambda: [*deferral.confirmed(left, named, cache)]) if left else []
+    told += with_room(lambda: [*deferral.confirmed(left, named, cache, jobs=jobs)]) if left else []
     sure = {(f.file, in_order(f)): f for f in told}
     found: list[Finding] = []
     for result in results:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
+from ddpdoctor import workers
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached
@@ -22,25 +24,45 @@ _DROPPED = frozenset({"DD101", "DD134"})
 
 
 def confirmed(
-    findings: Iterable[Finding], named: Set[str] = frozenset(), cache: Cache | None = None
+    findings: Iterable[Finding], named: Set[str] = frozenset(), cache: Cache | None = None, *, jobs: int = 1
 ) -> Iterator[Finding]:
     """The deferred findings that other files of their projects confirm, as warnings or, proven, as errors.
 
     Of the files in `named`, how the repository starts them is not asked: who names a file means to start it. What
-    `cache` knows is not asked again.
+    `cache` knows is not asked again. Projects are asked by `jobs` processes, each project by one.
     """
-    for top, open_ in _by_project(findings).items():
-        repository = Repository(top)
-        if cache is None:
-            yield from _confirmed(repository, open_, named)
-            continue
-        how = (repository.root, sorted({finding.file for finding in open_} & named))
-        told = cache.told(top, open_, how)
-        if told is None:
-            with observed() as grounds:
-                told = tuple(_confirmed(repository, open_, named))
-            cache.store_told(top, open_, how, told, grounds)
-        yield from told
+    projects = [*_by_project(findings).items()]
+    if jobs == 1 or len(projects) == 1:
+        for project in projects:
+            yield from _told_of(project, named, cache)
+            gc.collect()  # what was read of a project refers to itself
+        return
+    # those of which most is asked first, so that none of them is left to the end alone
+    projects.sort(key=lambda project: -len(project[1]))
+
+    def begin() -> Callable[[_Project], tuple[Finding, ...]]:
+        return lambda project: _told_of(project, named, cache)
+
+    for project, told, _ in workers.each(begin, [[project] for project in projects], jobs):
+        yield from _told_of(project, named, cache) if isinstance(told, workers.Lost) else told
+
+
+#: a project's folder, and what is open in it
+_Project = tuple[str, list[Finding]]
+
+
+def _told_of(project: _Project, named: Set[str], cache: Cache | None) -> tuple[Finding, ...]:
+    top, open_ = project
+    repository = Repository(top)
+    if cache is None:
+        return tuple(_confirmed(repository, open_, named))
+    how = (repository.root, sorted({finding.file for finding in open_} & named))
+    told = cache.told(top, open_, how)
+    if told is None:
+        with observed() as grounds:
+            told = tuple(_confirmed(repository, open_, named))
+        cache.store_told(top, open_, how, told, grounds)
+    return told
 
 
 def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
