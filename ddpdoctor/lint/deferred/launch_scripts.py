@@ -61,6 +61,18 @@ _ASIDE = late_pattern(rb"\s*#(?!SBATCH|PBS)")
 #: Slurm shows each process one GPU, which is GPU 0 to it
 _OWN_GPU = late_pattern(rb"--gpus-per-task[= ]+1(?!\d)")
 _LOCAL_RANK = late_pattern(rb"--local[-_]rank")
+#: how many processes Slurm starts of a command (manual page of srun): one, unless tasks, nodes, or GPUs for each task
+#: are asked for
+_TASKS = rb"(?<![\w-])(?:--(?:ntasks|nodes|ntasks-per-node)[= ]+|-[nN][= ]*)[\"']?"
+_SEVERAL_TASKS = rb"(?:" + _TASKS + rb"(?!1(?![\d-]))\S|--(?:ntasks-per-(?!node)|gpus-per-task))"
+_BATCH_JOB = late_pattern(rb"^#SBATCH\s", re.MULTILINE)
+_STARTS_SEVERAL = late_pattern(_SEVERAL_TASKS)
+_BATCH_OF_SEVERAL = late_pattern(rb"^#SBATCH(?=\s)[^\n#]*\s" + _SEVERAL_TASKS, re.MULTILINE)
+_ONE_TASK = late_pattern(rb"(?<![\w-])(?:--ntasks[= ]+|-n[= ]*)[\"']?1(?![\d-])")
+#: its launcher, and the options before what it starts
+_SRUN = late_pattern(
+    rb"\bsrun(\s[^\n]*?)(?=\b(?:python|torchrun|accelerate|deepspeed|bash|sh)\b|[\w./-]+\.(?:py|sh)\b)"
+)
 #: how a line of a comment begins
 _COMMENT = late_pattern(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 #: blanks, and perhaps a comment, behind the sign that a line goes on
@@ -300,7 +312,18 @@ def _starting(text: bytes, *, with_numbers: bool = True) -> _Commands:
     """The commands of a repository's text that may start a program, which are asked for again and again."""
     if _MAY_START.search(text) is None:
         return ()
-    return _filtered(_commands(text) if with_numbers else _commands(text, {}))
+    return _filtered(_plain(text, _commands(text) if with_numbers else _commands(text, {})))
+
+
+def _plain(text: bytes, commands: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The commands of a text, without Slurm's launcher where it starts one process."""
+    as_one = _BATCH_JOB.search(text) is not None and _BATCH_OF_SEVERAL.search(text) is None
+
+    def started(found: re.Match[bytes]) -> bytes:
+        several = _STARTS_SEVERAL.search(found[1]) is not None
+        return found[0] if several or not (as_one or _ONE_TASK.search(found[1])) else found[1]
+
+    return ((number, _SRUN.sub(started, line) if b"srun" in line else line) for number, line in commands)
 
 
 def _filtered(commands: Iterator[tuple[int, bytes]]) -> _Commands:

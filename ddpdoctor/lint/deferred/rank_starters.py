@@ -13,10 +13,12 @@ from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.modules import Module
 
+#: torch's function, unless it is told to start one process
+SPAWN = rb"spawn(?!\([^\n]*\bnprocs\s*=\s*1\s*[,)])"
 #: a program, or something that it uses, may start the ranks itself
 _STARTS = late_pattern(
-    rb"spawn|start_processes|elastic_launch|submitit|lightning|(?<!psutil\.)\bProcess\(|notebook_launcher|horovod\.(?:run|spark|ray)"
-    rb"|\bray\b|\bmpi(?:run|exec)|\bSpawn\(|hydra[./_-]launcher"
+    SPAWN + rb"|start_processes|elastic_launch|submitit|lightning|(?<!psutil\.)\bProcess\(|notebook_launcher"
+    rb"|horovod\.(?:run|spark|ray)|\bray\b|\bmpi(?:run|exec)|\bSpawn\(|hydra[./_-]launcher"
 )
 #: a program starts a launcher of which it gives the name
 _STARTS_LAUNCHER = late_pattern(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")

@@ -10,7 +10,7 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 
 #: what does harm only on a second machine
-_ON_A_SECOND_NODE = frozenset({"DD143"})
+_ON_A_SECOND_NODE = frozenset({"DD143", "DD144"})
 
 
 def on_one_node(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.launch_scripts import says_launched
@@ -18,7 +16,9 @@ from ddpdoctor.program.text import text_of
 
 #: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
 SEVERAL = late_pattern(
-    rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\.spawn|get_rank\(|deepspeed\.initialize"
+    rb"init_process_group|DistributedDataParallel\(|\bDDP\(|Accelerator\(|init_distributed|mp\."
+    + rank_starters.SPAWN
+    + rb"|get_rank\(|deepspeed\.initialize"
 )
 
 
@@ -34,8 +34,9 @@ def starts_otherwise(repository: Repository, path: str) -> bool:
 #: what does harm only where a program runs as several ranks, and is no proof of a hang
 OF_SEVERAL_RANKS = frozenset({
     "DD101", "DD102", "DD103", "DD106", "DD108", "DD110", "DD124", "DD125", "DD131", "DD132", "DD133", "DD135", "DD136",
-    "DD137", "DD138", "DD141", "DD142", "DD143", "DD152", "DD153", "DD154", "DD155", "DD156", "DD160", "DD162", "DD163",
-    "DD165", "DD167", "DD168", "DD170", "DD171", "DD173", "DD174", "DD175", "DD176", "DD181", "DD182", "DD184", "DD186",
+    "DD137", "DD138", "DD141", "DD142", "DD143", "DD144", "DD152", "DD153", "DD154", "DD155", "DD156", "DD160", "DD162",
+    "DD163", "DD165", "DD167", "DD168", "DD170", "DD171", "DD173", "DD174", "DD175", "DD176", "DD181", "DD182", "DD184",
+    "DD186",
 })  # fmt: skip
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({
@@ -110,8 +111,8 @@ def _is_chosen(path: str, line: int) -> bool:
 
 
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
-_SPAWNS = late_pattern(rb"\bspawn\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
-_LIGHTNING, _TRAINER = b"lightning", re.compile(rb"\bTrainer\(")
+_SPAWNS = late_pattern(rb"\b" + rank_starters.SPAWN + rb"\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
+_LIGHTNING, _TRAINER = b"lightning", late_pattern(rb"\bTrainer\(")
 
 
 def _spawns(text: bytes) -> bool:

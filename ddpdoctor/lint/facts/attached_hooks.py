@@ -108,7 +108,7 @@ def _called(facts: ModuleFacts, call: CallEvent) -> set[str]:
     names: set[str] = set()
     if call.method in hooks.LISTING and not wanted:
         return names
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         loops: list[ast.For] = module.of(ast.For)
         for loop in loops:
             over = last_name(_listed(loop.iter)).lstrip("_")

@@ -99,7 +99,7 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False,
         return None
     if heuristics.TAKES_TURNS.found_in_any(context.withs) or _in_turn(facts, call) or all_ranks.in_turns(facts, call):
         return None
-    if any(_may_be_left_out(facts, m, context.calls) for m in (facts.module, *facts.analysis.reached.values())):
+    if any(_may_be_left_out(facts, m, context.calls) for m in facts.modules):
         return None
     if left_to_the_first(facts, call):
         return None
@@ -189,7 +189,7 @@ def _possibly(facts: ModuleFacts, call: CallEvent, *, fetches: bool, ever: bool)
 def _in_turn(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether a function or class on the way is used elsewhere in a context that lets the ranks through in turn."""
     names = {part for name in call.context.calls for part in name.split(".")}
-    return any(names & _used_in_turn(m) for m in (facts.module, *facts.analysis.reached.values()))
+    return any(names & _used_in_turn(m) for m in facts.modules)
 
 
 @once
@@ -264,7 +264,7 @@ def _on_stored_rank(facts: ModuleFacts, guard: Guard) -> bool:
     compared = (n for n in (walk(tree) if tree is not None else ()) if isinstance(n, ast.Compare) and len(n.ops) == 1)
     pairs = ((n.left, n.comparators[0]) for n in compared if isinstance(n.ops[0], (ast.Eq, ast.NotEq)))
     kept = (a.attr for a, b in pairs if isinstance(a, ast.Attribute) and isinstance(b, ast.Constant) and b.value == 0)
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return any(name in _ranks(module) for name in kept for module in modules)
 
 
@@ -303,7 +303,7 @@ def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
 
 
 def _stores_first(facts: ModuleFacts, test: ast.expr) -> bool:
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return isinstance(test, ast.Attribute) and any(test.attr in _firsts(module) for module in modules)
 
 
@@ -341,7 +341,7 @@ def _is_first(test: ast.expr, *, side: bool) -> bool:
 
 def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:
     """Whether an attribute of this name is somewhere assigned what a condition on the rank gives."""
-    return any(name in _chosen(module) for module in (facts.module, *facts.analysis.reached.values()))
+    return any(name in _chosen(module) for module in facts.modules)
 
 
 @once

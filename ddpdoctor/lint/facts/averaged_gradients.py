@@ -34,7 +34,7 @@ def calls(facts: ModuleFacts) -> list[CallEvent]:
 def may_be_by_hand(facts: ModuleFacts) -> bool:
     """Whether a file hands gradients on to what may average them: those that it only scales, measures or forgets stay
     what they are."""
-    modules = (module for module in (facts.module, *facts.analysis.reached.values()) if "grad" in module.words)
+    modules = (module for module in facts.modules if "grad" in module.words)
     return any(any(map(_hands_on, _uses(module))) for module in modules)
 
 

@@ -14,7 +14,7 @@ from ddpdoctor.program.sites import SourceSite
 
 def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
     """The file of a site, among the files that were analysed."""
-    return next((m for m in (facts.module, *facts.analysis.reached.values()) if m.path == site.file), None)
+    return next((m for m in facts.modules if m.path == site.file), None)
 
 
 def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:

@@ -104,11 +104,7 @@ def chosen(facts: ModuleFacts) -> bool:
     """Whether something in the file or its imports chooses a device for each process, or may."""
     if facts.suggests(heuristics.CHOOSES_DEVICE) or facts.named("torch.cuda.device"):
         return True
-    return (
-        one_visible(facts)
-        or placed(facts)
-        or any(_bound_in(m) for m in (facts.module, *facts.analysis.reached.values()))
-    )
+    return one_visible(facts) or placed(facts) or any(_bound_in(m) for m in facts.modules)
 
 
 #: what takes the device of its process
@@ -132,7 +128,7 @@ def placed(facts: ModuleFacts) -> bool:
 def managed(facts: ModuleFacts, does: Does) -> bool:
     """Whether the file, or one that it uses, imports a framework that does one of these."""
     own = facts.module.name.partition(".")[0]
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         # a package says of itself in its code what the table says of it to others
         if packages.imported((path for path in _always(module) if path.partition(".")[0] != own), does):
             return True
@@ -150,7 +146,7 @@ def _always(module: Module) -> frozenset[str]:
 
 def one_visible(facts: ModuleFacts) -> bool:
     """Whether the program sets the visible devices, so that GPU 0 may be a different one in each process."""
-    return any(_names_visible(module) for module in (facts.module, *facts.analysis.reached.values()))
+    return any(_names_visible(module) for module in facts.modules)
 
 
 @once

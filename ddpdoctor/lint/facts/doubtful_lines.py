@@ -21,12 +21,23 @@ def doubt(facts: ModuleFacts, node: ast.AST) -> str:
     function = next((n for n in around if isinstance(n, FUNCTIONS)), None)
     if function is None:
         return ""
+    if _is_replaced(facts, function):
+        return f"where the first of both `{function.name}` is used, "
     if single_process.refuses_several(facts, (site_of(facts.module, node),)):
         return "if several ranks come here at all, "
     flags = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)}
     tests = (test for test in _tests(node, around) if not _holds_sometime(test, around))
     open_ = next(filter(None, (_open_part(test, flags) for test in tests)), "")
     return f"where `{shown(open_)}` lets the program come here, " if open_ else ""
+
+
+def _is_replaced(facts: ModuleFacts, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the same block defines another function of the name later, and not as a part of this one, as an overload
+    or a property's setter is."""
+    around = facts.parents.get(function)
+    block: list[ast.stmt] = around.body if isinstance(around, (ast.Module, ast.ClassDef)) else []
+    same = [n for n in block if isinstance(n, FUNCTIONS) and n.name == function.name and not n.decorator_list]
+    return function in same and function is not same[-1]
 
 
 def _tests(node: ast.AST, around: list[ast.AST]) -> Iterator[ast.expr]:

@@ -72,7 +72,7 @@ def _may_make_group(call: CallEvent) -> bool:
 def _reads_launcher(facts: ModuleFacts, asked: CallEvent, call: CallEvent) -> bool:
     """Whether a function between the condition and the question for the group asks the launcher if there is none."""
     between = asked.context.calls[len(call.context.calls) :]
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     infos = (i for m in modules for i in (*m.functions, *(f for c in m.classes for f in c.methods.values())))
     nodes = (i.node for i in infos if i.qualname in between)
     constants = (n.value for node in nodes for n in walk(node) if isinstance(n, ast.Constant))

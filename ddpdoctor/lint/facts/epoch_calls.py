@@ -98,7 +98,7 @@ def _calls(facts: ModuleFacts) -> dict[int, list[CallEvent | None]]:
 
 def _mentions(facts: ModuleFacts) -> list[ast.AST]:
     """Every use of the name, as an attribute or as a string for `getattr`; not its definition, nor tests for it."""
-    return [node for module in (facts.module, *facts.analysis.reached.values()) for node in _named_in(module)]
+    return [node for module in facts.modules for node in _named_in(module)]
 
 
 def _named_in(module: Module) -> list[ast.AST]:
@@ -132,7 +132,7 @@ def _counts(facts: ModuleFacts, loader: Value | None) -> bool:
     given = loaders.given_sampler(loader)
     if given is not None and isinstance(given.object, Instance):
         # its own class stores it as well
-        modules = (facts.module, *facts.analysis.reached.values())
+        modules = facts.modules
         return any(_stores_epoch(node) for module in modules for node in module.of(ast.Attribute))
     atom = given.atoms[0] if given is not None else None
     return isinstance(atom, Symbol) and (atom.key, "epoch") in facts.analysis.heap

@@ -120,7 +120,7 @@ def _parted_by_crops(facts: ModuleFacts) -> bool:
     """Whether the ranks' workers soon draw differently, though they begin alike: a crop of random size is drawn until
     it fits the picture, and the pictures' sizes differ, as far as anybody knows."""
     crops = facts.named(*randomness.DRAWN_UNTIL_FITTING)
-    if not crops or any(map(_names_one_size, (facts.module, *facts.analysis.reached.values()))):
+    if not crops or any(map(_names_one_size, facts.modules)):
         return False
     return not any(_behind_resize(facts, crop) for crop in crops)
 

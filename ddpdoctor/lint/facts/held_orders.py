@@ -125,7 +125,7 @@ def unseeded(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether nothing has seeded anything before in a program that is started once for each rank."""
     if not call.context.from_script or facts.mentions(*heuristics.SENDS_OBJECTS.words):
         return False
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     before = ((c.path or c.method).rpartition(".")[2] for c in facts.calls if c.index < call.index)
     if heuristics.MAY_SEED.found_in_any(before) or any(map(_seeds_at_once, modules)):
         return False

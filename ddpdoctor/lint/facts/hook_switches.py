@@ -54,7 +54,7 @@ def _hooks(facts: ModuleFacts) -> dict[str, list[FunctionInfo]]:
     """Methods, by their names, that switch gradients on of something that they are given, of classes that the program
     names."""
     found: dict[str, list[FunctionInfo]] = {}
-    for module in {module.path: module for module in (facts.module, *facts.analysis.reached.values())}.values():
+    for module in facts.modules:
         if not _FLAGS & module.words:
             continue
         for info in module.classes:
@@ -71,7 +71,7 @@ def _is_used(facts: ModuleFacts, module: Module, info: ClassInfo) -> bool:
     """Whether something makes an object of the class, or puts the class into a table."""
     if info.node.decorator_list:
         return True
-    modules = (module, facts.module, *facts.analysis.reached.values())
+    modules = (module, *facts.modules)
     return any(node.id == info.name for one in modules for node in one.of(ast.Name))
 
 

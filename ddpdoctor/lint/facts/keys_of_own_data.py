@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import loaders
@@ -42,7 +42,7 @@ _KEEPING = frozenset({"str", "int", "item", "lower", "strip", "get", "pop", "tol
 
 def found(facts: ModuleFacts) -> Iterator[PerKey]:
     """Each loop of the program with a collective for each key that a rank has met."""
-    modules = [facts.module, *(m for m in facts.analysis.reached.values() if m is not facts.module)]
+    modules = facts.modules
     entering = _entering(modules)
     for module in modules if entering else ():
         loops: list[ast.For] = module.of(ast.For)
@@ -58,7 +58,7 @@ def found(facts: ModuleFacts) -> Iterator[PerKey]:
                 yield PerKey(site, op, text_of(held), *key, context)
 
 
-def _entering(modules: list[Module]) -> dict[str, str]:
+def _entering(modules: Sequence[Module]) -> dict[str, str]:
     """Collectives by the names of the functions and methods that enter them, and by their own; without those of which
     others have the same name and enter none."""
     found: dict[str, str] = {}
@@ -110,7 +110,7 @@ def _entered(module: Module, entering: dict[str, str], loop: ast.For) -> str:
 
 
 def _own_key(
-    facts: ModuleFacts, modules: list[Module], module: Module, held: ast.expr
+    facts: ModuleFacts, modules: Sequence[Module], module: Module, held: ast.expr
 ) -> tuple[SourceSite, str] | None:
     """Where a rank's own data decides which keys a dict has that is empty to begin with; None if it does not, or where
     something else fills it as well."""
@@ -170,7 +170,9 @@ def _is_listed(facts: ModuleFacts, module: Module, key: ast.expr, name: str) -> 
     return _held(loop.iter) is not None and (not viewed or getattr(scope, "name", "") == "__init__")
 
 
-def _of_data(facts: ModuleFacts, modules: list[Module], module: Module, key: ast.expr) -> tuple[SourceSite, str] | None:
+def _of_data(
+    facts: ModuleFacts, modules: Sequence[Module], module: Module, key: ast.expr
+) -> tuple[SourceSite, str] | None:
     """Where the data gives a key: here, or in what calls this function with it."""
     scope = innermost_function(module.tree, key.lineno)
     if scope is None:

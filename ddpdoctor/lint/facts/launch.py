@@ -27,7 +27,7 @@ _TESTING = frozenset({"pytest", "unittest"})
 def starts_processes(facts: ModuleFacts) -> bool:
     """Whether the program, as far as its words tell, starts processes; psutil's `Process` only measures one."""
     words = set(heuristics.STARTS_PROCESSES.words)
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         named = words & module.words
         if named - {"Process"} or (named and not _measures(module)):
             return True
@@ -40,12 +40,16 @@ def _measures(module: Module) -> bool:
     return bool(named) and all(module.imported(node) == "psutil.Process" for node in named)
 
 
+def _of_groups(facts: ModuleFacts) -> list[Module]:
+    """The file, and the files of the project that it uses and that name the start of a process group."""
+    return [m for m in facts.modules if m is facts.module or "init_process_group" in m.words]
+
+
 def one_node_only(facts: ModuleFacts) -> bool:
     """Whether the script is written for a single machine, where the local rank equals the rank."""
     if _is_test(facts):
         return True
-    others = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
-    if any(_for_one_node(module) for module in (facts.module, *others)):
+    if any(map(_for_one_node, _of_groups(facts))):
         return True
     ranks = [call.argument(4, "rank") for call in facts.named(_GROUP)]
     if any(rank is not None and rank.tags & Tag.LOCAL_RANK for rank in ranks):
@@ -108,7 +112,7 @@ _REFUSED = {ast.NotEq: (True, True), ast.Gt: (True, False), ast.Lt: (False, True
 
 def refuses_more(facts: ModuleFacts) -> bool:
     """Whether the program ends at once on more than one machine: it compares the job's ranks with the machine's."""
-    modules = (facts.module, *(m for m in facts.analysis.reached.values() if "init_process_group" in m.words))
+    modules = _of_groups(facts)
     return any(_one_machine(left, right) for module in modules for left, right in _compared(module))
 
 
@@ -171,7 +175,7 @@ IF_ONE_DISK = "if the machines share this disk, "
 def is_one_on_each_node(facts: ModuleFacts) -> bool:
     """Whether each machine runs one process, that is told its rank and the number of machines: what the ranks do to
     one path they do on disks of their own, as a rule."""
-    modules = (facts.module, *(m for m in facts.analysis.reached.values() if "init_process_group" in m.words))
+    modules = _of_groups(facts)
     options = {name for module in modules for name in module.options}
     if "rank" not in options or not any(map(heuristics.COUNTS_NODES.found_in, options)):
         return False
@@ -229,8 +233,7 @@ def by_launcher(facts: ModuleFacts) -> bool:
     if facts.suggests(heuristics.STARTS_PROCESSES):
         return False
     said = {*launchers.VARIABLES, *launchers.OPTIONS}
-    makers = (m for m in facts.analysis.reached.values() if "init_process_group" in m.words)
-    constants = (node.value for module in (facts.module, *makers) for node in module.of(ast.Constant))
+    constants = (node.value for module in _of_groups(facts) for node in module.of(ast.Constant))
     return any(value.__class__ is str and value in said for value in constants)
 
 
@@ -291,7 +294,7 @@ def _is_trainer_of_transformers(facts: ModuleFacts, trainer: object) -> bool:
 def _has_trained(facts: ModuleFacts) -> bool:
     """Whether it calls a function that trains, in files that use a trainer."""
     called = (last_name(node.func) for node in facts.module.of(ast.Call))
-    others = {path for module in facts.analysis.reached.values() for path in module.imports.values()}
+    others = {path for module in facts.modules for path in module.imports.values()}
     return heuristics.TRAINS.found_in_any(called) and any(_is_trainer(aliases.canonical(path)) for path in others)
 
 
@@ -301,7 +304,7 @@ def _is_trainer(path: str) -> bool:
 
 def uses_framework(facts: ModuleFacts) -> bool:
     """Whether the program uses a package that trains on several ranks."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return any(packages.imported(module.imports.values(), Does.KNOWN) for module in modules)
 
 

@@ -131,7 +131,7 @@ def once_by_default(facts: ModuleFacts, loop: EnclosingLoop) -> str:
     number = _uncast(obj.node.args[min(len(obj.node.args), 2) - 1])
     key = number.slice if isinstance(number, ast.Subscript) else None
     name = str(key.value) if isinstance(key, ast.Constant) else last_name(number)
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     # `num_epochs = args.epoch`, wherever that is
     names = {name, *(last_name(_uncast(value)) for held, value in facts.assignments if held == name)}
     options = (option for module in modules for one in names for option in module.options.get(one, ()))

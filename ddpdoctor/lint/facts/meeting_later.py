@@ -29,7 +29,7 @@ def circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return "unless the batches of all ranks say so in the same turn, "
     if item.branch.tags & (Tag.DDP | Tag.BATCH) == Tag.DDP:
         return "unless the ranks' outputs are gathered where the loss is computed, "
-    if item.branch.tags & Tag.BATCH and any(map(_gathers, (facts.module, *facts.analysis.reached.values()))):
+    if item.branch.tags & Tag.BATCH and any(map(_gathers, facts.modules)):
         return "unless it comes from a network that gathers what it returns, "
     return ""
 

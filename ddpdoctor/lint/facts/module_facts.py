@@ -185,9 +185,14 @@ class ModuleFacts:
         """Calls of methods by the method's name."""
         return self.named(*(f".{name}" for name in names)) if len(names) > 1 else self.named(f".{names[0]}")
 
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """The file, and the files of the project that its analysis has come to: more of them with each question."""
+        return tuple({self.module.path: self.module, **self.analysis.reached}.values())
+
     def mentions(self, *words: str) -> bool:
         """Whether a name or attribute occurs in the file or in a file of the project that it imports."""
-        return any(w in m.words for m in (self.module, *self.analysis.reached.values()) for w in words)
+        return any(w in m.words for m in self.modules for w in words)
 
     def suggests(self, *rows: Heuristic) -> bool:
         """Whether one of the words of a heuristic occurs in the file or in a file of the project that it uses."""
@@ -196,7 +201,7 @@ class ModuleFacts:
     @property
     def texts(self) -> list[str]:
         """The source of the file and of the files of the project that it uses."""
-        return [module.text for module in (self.module, *self.analysis.reached.values())]
+        return [module.text for module in self.modules]
 
     @cached_property
     def imported(self) -> list[Module]:

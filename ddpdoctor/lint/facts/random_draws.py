@@ -91,7 +91,7 @@ def run_nodes(machine: Machine) -> Iterator[ast.AST]:
     statements outside of functions."""
     for info in machine.ran:
         yield from walk(info.node)
-    for module in machine.reached.values():
+    for module in list(machine.reached.values()):
         for cls in module.classes:
             if any(last_name(base).endswith("DataModule") for base in cls.node.bases):
                 yield from walk(cls.node)

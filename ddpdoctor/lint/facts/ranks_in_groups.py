@@ -105,7 +105,7 @@ def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 def _kept(facts: ModuleFacts, attribute: str) -> list[tuple[Module, ast.expr]]:
     """What the program stores under the name of an attribute, but for constants."""
-    modules = {m.path: m for m in (facts.module, *facts.analysis.reached.values(), *facts.imported)}
+    modules = {m.path: m for m in (*facts.modules, *facts.imported)}
     return [
         (module, value)
         for module in modules.values()

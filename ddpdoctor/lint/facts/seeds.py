@@ -78,7 +78,7 @@ def asked_for(facts: ModuleFacts, call: CallEvent) -> bool:
 def _by_default(facts: ModuleFacts, test: str) -> bool:
     """Whether a condition on a seed holds where nobody gives the option: that is a number by default."""
     read = {last_name(node) for node in walk(tree)} if (tree := expression_of(test)) is not None else set()
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     options = [option for module in modules for name in read for option in module.options.get(name, ())]
     # a test of 0 itself says no
     least = 0 if "is not None" in test else 1
@@ -135,7 +135,7 @@ def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
     if len(trees) < len(parts):
         return False
     nodes = [node for tree in trees for node in walk(tree)]
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
     stored = any(_sets(module, name) for module in modules for name in entries)
     roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
@@ -153,7 +153,7 @@ def _is_setting(facts: ModuleFacts, seed: Value | None) -> bool:
         holder = holder.object.receiver
     plain = holder.object is None or isinstance(holder.object, Made)
     by_rank = holder.tags & (ANY_RANK | Tag.IN_GROUP) or len(holder.atoms) > 1 or holder.taint > holder.taint.UNKNOWN
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return plain and not by_rank and not any(_sets(module, obj.name) for module in modules)
 
 
@@ -189,7 +189,7 @@ def _option(facts: ModuleFacts, value: Value) -> bool:
         value = value.object.receiver
     while isinstance(value.object, Made) and value.object.path in _COPIES and value.object.args:
         value = value.object.args[0]
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     if not names or any(_sets(module, names[0]) for module in modules):
         return False
     return isinstance(value.object, Namespace) or any(
@@ -274,7 +274,7 @@ def parted_by_framework(facts: ModuleFacts) -> bool:
 
 def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Whether workers or samplers are seeded by the program: its `worker_init_fn` may add the rank."""
-    if any(map(_handles_state, (facts.module, *facts.analysis.reached.values()))):
+    if any(map(_handles_state, facts.modules)):
         return True
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
     return facts.suggests(heuristics.WORKER_SEED) and not (given and all(map(hands_on, given)))

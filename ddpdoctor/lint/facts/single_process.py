@@ -216,7 +216,7 @@ def _helper(facts: ModuleFacts, function: ast.AST) -> SourceSite | None:
     for node in walk(function):
         if isinstance(node, ast.Call) and heuristics.TELLS_RANKS.found_in(last_name(node.func)):
             known = facts.module.imported(node.func) in vocabulary.COPING_CALLS
-            if known or any(_copes(module, last_name(node.func)) for module in facts.analysis.reached.values()):
+            if known or any(_copes(module, last_name(node.func)) for module in facts.modules):
                 return site_of(facts.module, node)
     return None
 

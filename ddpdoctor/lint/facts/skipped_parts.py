@@ -47,7 +47,7 @@ def found(facts: ModuleFacts) -> Iterator[Skipped]:
         module = blocks.module_of(facts, call.site)
         if module is not None:
             names.update(dict.fromkeys(_sharded(module, call), call))
-    for module in (facts.module, *facts.analysis.reached.values()) if names else ():
+    for module in facts.modules if names else ():
         for cls in module.classes:
             if any(last_name(base).endswith("Module") for base in cls.node.bases):
                 yield from _of_class(cls, names)

@@ -142,7 +142,7 @@ def padded_alike(facts: ModuleFacts) -> bool:
 
 
 def _calls(facts: ModuleFacts) -> Iterator[ast.Call]:
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         yield from module.of(ast.Call)
 
 

@@ -34,7 +34,7 @@ def run_on_some_ranks(facts: ModuleFacts) -> Iterator[CallEvent]:
 
 def _given_to_hooks(facts: ModuleFacts) -> set[Atom]:
     """What callbacks are given as the model."""
-    modules: list[Module] = [facts.module, *facts.analysis.reached.values()]
+    modules: list[Module] = [*facts.modules]
     return {
         unknown("parameter", id(method), _MODEL).atoms[0]
         for module in modules

@@ -366,7 +366,7 @@ def _may_wait(facts: ModuleFacts, module: Module, call: ast.Call) -> bool:
 
 def _functions(facts: ModuleFacts, name: str) -> list[FunctionInfo]:
     """Functions and methods of the project of this name, and what makes or calls objects of this name."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     infos = (info for m in modules for info in (*m.functions, *(f for c in m.classes for f in c.methods.values())))
     return [info for info in infos if info.name == name or (info.owner is not None and info.owner.name == name)]
 

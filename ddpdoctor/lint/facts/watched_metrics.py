@@ -46,7 +46,7 @@ def _trained(facts: ModuleFacts) -> Iterator[ClassInfo]:
     """The classes of the file, and those of other files that it makes something of: what its Trainer trains."""
     yield from facts.module.classes
     made = {last_name(call.func) for call in facts.module.of(ast.Call)}
-    for module in facts.analysis.reached.values():
+    for module in facts.modules:
         if module is not facts.module:
             yield from (info for info in module.classes if info.name in made)
 
@@ -77,7 +77,7 @@ def watched_alone(facts: ModuleFacts) -> Iterator[tuple[Watch, SourceSite]]:
 def told_alone(facts: ModuleFacts) -> SourceSite | None:
     """Where a validation first logs a value of this rank's own, of the modules that the Trainer of the file may train;
     None if it logs none."""
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         for info in module.classes:
             own = (
                 site_of(log.steps[-1].info.module, log.call)
@@ -94,7 +94,7 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     """Where the metric is logged in a validation, as this rank's own value: computed there of this rank's batches, and
     told to nobody else. None if all ranks log what they have agreed on, or if that is not known."""
     found: list[SourceSite] = []
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         for info in module.classes:
             logs = logged_values.of_hooks(facts.analysis, info, training=not metric)
             calls = [(log.steps, log.call) for log in logs if log.may_be(metric)]

@@ -164,7 +164,7 @@ def draws_on_one_rank(facts: ModuleFacts) -> bool:
     uses = facts.methods(*_DRAWING)
     if not uses:
         here = facts.module.words
-        others = any(not _DRAWN.isdisjoint(module.words) for module in facts.analysis.reached.values())
+        others = any(not _DRAWN.isdisjoint(module.words) for module in facts.modules)
         return not others or not _DRAWN.isdisjoint(here)
     chosen = [
         use.context.some_ranks_only or any(heuristics.CHOOSES_RANK.found_in(g.text) for g in use.context.guards)

@@ -42,7 +42,15 @@ def _found_back_from(function: ast.AST) -> frozenset[str]:
     bound = [pair for node in nodes for pair in _bound(node)] if found else []
     for _ in range(_STEPS):
         found |= {name for target, value in bound if target in found for name in names_in(value)}
-    return frozenset(found)
+    # what is counted up is passed to the network, and no network computes it
+    return frozenset(found - {name for node in nodes for name in _counted(node)})
+
+
+def _counted(node: ast.AST) -> list[str]:
+    """The variable that `step += 1` counts."""
+    if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Constant):
+        return []
+    return [node.target.id] if isinstance(node.target, ast.Name) else []
 
 
 def _bound(node: ast.AST) -> list[tuple[str, ast.expr]]:

@@ -181,7 +181,7 @@ def _undecided(guard: Guard) -> bool:
 
 def _present(facts: ModuleFacts, name: str) -> bool:
     """The wrapper has it, or some code sets it."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     if name in _OWN or name.startswith("_") or any(map(_by_computed_name, modules)):
         return True
     # what a class stores in itself is the network's own

@@ -253,7 +253,7 @@ def _is_first(facts: ModuleFacts, test: ast.expr) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) != 1:
         return False
     number, name = test.comparators[0], last_name(test.left)
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     defaults = [option.default for module in modules for option in module.options.get(name, ())]
     return (
         isinstance(test.left, ast.Attribute)

@@ -145,7 +145,7 @@ def _takes_out_repeated(facts: ModuleFacts, iteration: Iteration) -> bool:
 def _by_accelerate(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Evaluation over a loader that Accelerate has prepared, with everything gathered."""
     calls = [call for call in facts.methods(*_KEEPING) if call.site.file == facts.module.path and _gathers(call)]
-    if not calls or any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values())):
+    if not calls or any(_UNEVEN_WORD in m.words for m in facts.modules):
         return
     for iteration in facts.iterations:
         if not _is_padded(iteration.loop.over) or not evaluations.evaluates(facts, iteration):

@@ -128,7 +128,7 @@ _KNOWN = frozenset({"get_worker_info", "worker_info", "num_workers", "IterableDa
 
 def _is_shared_out(facts: ModuleFacts) -> bool:
     """Whether the program gives each rank a part of a stream before it goes into a data set."""
-    return any("split_dataset_by_node" in module.words for module in (facts.module, *facts.analysis.reached.values()))
+    return any("split_dataset_by_node" in module.words for module in facts.modules)
 
 
 def _silences(words: set[str]) -> bool:
@@ -157,7 +157,7 @@ def _words_of(facts: ModuleFacts, obj: Instance, method: FunctionInfo) -> set[st
 
 def _of_functions(facts: ModuleFacts, words: set[str]) -> set[str]:
     """Names in the functions of the project that are called so, in whatever file."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     called = [f for module in modules for f in module.functions if f.name in words and f.owner is None]
     return {w for f in called for w in _identifiers(f.node)}
 

@@ -125,7 +125,7 @@ _PUTS_TOGETHER = "dcp_to_torch_save"
 
 def _put_together(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether the file is called by a name under which the program puts the parts of a checkpoint together."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     makers = (m for m in modules if _PUTS_TOGETHER in m.words)
     made = (n for m in makers for n in m.of(ast.Call) if last_name(n.func) == _PUTS_TOGETHER and len(n.args) > 1)
     names = {str(name) for node in made for n in ast.walk(node.args[1]) if (name := _named(n))}
@@ -150,7 +150,7 @@ def _published(facts: ModuleFacts, call: CallEvent) -> bool:
 def _defaults(facts: ModuleFacts, call: CallEvent) -> Iterator[str]:
     """What the options in a path are where nobody gives them."""
     names = _options_in(call)
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     yield from (option.default_text for m in modules for name in names for option in m.options.get(name, ()))
 
 

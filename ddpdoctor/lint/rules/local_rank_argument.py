@@ -146,7 +146,7 @@ _MOST = 60
 def _needs_torch_1(facts: ModuleFacts) -> bool:
     """Whether the program cannot be imported with torch 2: outside of any `try`, it imports what is gone, or a file of
     the project that does."""
-    waiting, seen = [facts.module, *facts.analysis.reached.values()], set[str]()
+    waiting, seen = [*facts.modules], set[str]()
     while waiting and len(seen) < _MOST:
         module = waiting.pop(0)
         if module.path in seen:

@@ -96,7 +96,7 @@ def _sets_up_unseen(facts: ModuleFacts) -> bool:
     """Whether something gives each rank a share of loaders which lint does not see: of what is not known to be Fabric,
     or of loaders in a list."""
     seen = {call.site for call in facts.methods(_SETS_UP) if _of_fabric(call) and not call.opaque}
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     written = (
         site_of(module, node) for module in modules if _SETS_UP in module.words for node in module.of(ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr == _SETS_UP

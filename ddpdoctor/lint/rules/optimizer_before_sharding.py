@@ -69,7 +69,7 @@ _MESSAGE = "this optimizer has the parameters from before the model was sharded,
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`optimizer = AdamW(model.parameters())`, and then `fully_shard(model)`."""
     shards = [call for call in facts.named(aliases.FSDP, *_REPLACING) if not _keeps_parameters(call)]
-    if not shards or any(map(_gives_parameters, (facts.module, *facts.analysis.reached.values()))):
+    if not shards or any(map(_gives_parameters, facts.modules)):
         return
     parts = Parts.of(facts)
     sharded = [(call, part) for call in shards if (part := _of(parts, call.argument(0, "module"))) is not None]

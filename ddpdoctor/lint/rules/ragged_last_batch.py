@@ -115,7 +115,7 @@ def _is_even(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
     if loaders.sampler_of(loop.over) is not None or (given is not None and isinstance(given.object, Instance)):
         return True
     prepared = loop.over is not None and bool(loop.over.tags & Tag.PREPARED)
-    return prepared and not any(_UNEVEN_WORD in m.words for m in (facts.module, *facts.analysis.reached.values()))
+    return prepared and not any(_UNEVEN_WORD in m.words for m in facts.modules)
 
 
 def _grows_with_batch(value: Value, depth: int = 0) -> bool:

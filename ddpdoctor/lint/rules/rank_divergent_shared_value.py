@@ -160,7 +160,7 @@ def _shared(facts: ModuleFacts, call: CallEvent) -> Value | None:
 
 
 def _uses_deepspeed(facts: ModuleFacts) -> bool:
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return any("deepspeed" in module.words for module in modules)
 
 

@@ -251,7 +251,7 @@ def _set(facts: ModuleFacts, classes: list[ClassInfo], prepared: set[FunctionInf
     """Attributes that something else sets or may set: other methods, the class body, code outside; and those that the
     class names in a text. `blank`: where they are only set to None to begin with."""
     names: set[str] = set()
-    for module in (facts.module, *facts.analysis.reached.values()):
+    for module in facts.modules:
         names |= module.given
     for cls in classes:
         names |= {node.value for node in walk(cls.node) if isinstance(node, ast.Constant) and type(node.value) is str}

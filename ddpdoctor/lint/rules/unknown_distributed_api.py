@@ -107,7 +107,7 @@ def _told(
 
 def _is_own(facts: ModuleFacts, name: str) -> bool:
     """Whether the file asks for the name, or a class of the project has a method of it."""
-    modules = (facts.module, *facts.analysis.reached.values())
+    modules = facts.modules
     return name in _asked_for(facts) or any(n.name == name for module in modules for n in module.of(ast.FunctionDef))
 
 

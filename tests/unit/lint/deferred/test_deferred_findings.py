@@ -365,6 +365,7 @@ def test_what_only_an_option_loads_matters_where_a_script_passes_it(
     [
         ("", "hint"),
         ("mp.spawn(run, nprocs=8)", "warning"),
+        ("mp.spawn(run, args=(args,), nprocs=1)", "hint"),
         ("run(args)", "hint"),
         ("# torchrun --nproc_per_node 8 train.py", "warning"),
     ],
@@ -1392,6 +1393,34 @@ def test_an_early_use_is_one_in_whatever_is_started(command: str, severity: str,
     repository({"edge.py": EDGE, "train.py": program, "run.sh": f"{command} train.py\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD120"}))).findings
     assert (finding.file, finding.severity.value) == ("edge.py", severity)
+
+
+BY_NODE = """
+import os
+
+import torch.distributed as dist
+
+rank = int(os.environ["SLURM_PROCID"]) if "SLURM_PROCID" in os.environ else int(os.environ["RANK"])
+size = int(os.environ["WORLD_SIZE"])
+if "MASTER_ADDR" in os.environ:
+    dist.init_process_group("nccl", rank=int(os.environ["LOCAL_RANK"]), world_size=size)
+print(rank, os.environ.get("SLURM_NNODES"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("echo", "error"),
+        ("torchrun --nnodes 2 --nproc_per_node 4 train.py", "error"),
+        ("python -m torch.distributed.launch --nproc_per_node=4 train.py", "hint"),
+        ("#SBATCH --nodes=1\n#SBATCH --ntasks=4\nsrun python train.py", "hint"),
+    ],
+)
+def test_a_local_rank_as_a_rank_does_no_harm_on_one_machine(script: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": BY_NODE, "run.sh": f"{script}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD144"}))).findings
+    assert finding.severity.value == severity
 
 
 TO_NODES = """

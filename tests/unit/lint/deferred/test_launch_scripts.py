@@ -123,6 +123,31 @@ def test_what_a_variable_tells_a_launcher_to_start_as_one_process(text: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("script", "several"),
+    [
+        ("srun python train.py", True),
+        ("srun -n 4 python train.py", True),
+        ("srun -p gpu --ntasks=${GPUS} python train.py", True),
+        ("srun -p gpu -n1 --gres=gpu:1 --ntasks-per-node=1 python -u train.py", False),
+        # of Slurm's own accord it starts one
+        ("#SBATCH --gres=gpu:4\nsrun --mem=3G -u python train.py", False),
+        ("#SBATCH --nodes 1\n#SBATCH --ntasks-per-node 1\nsrun python train.py", False),
+        ("#SBATCH -N1 -n 4\nsrun python train.py", True),
+        ("#SBATCH --ntasks=4\nsrun python train.py", True),
+        ("#SBATCH --nodes=${NODES}\nsrun python train.py", True),
+        ("#SBATCH --gpus=4\n#SBATCH --gpus-per-task=1\nsrun python train.py", True),
+        ("#SBATCH -J one\nsrun -p gpu --gres gpu:4 --ntasks-per-node=4 python train.py", True),
+        ("#SBATCH -J one\nsrun torchrun --nproc_per_node=4 train.py", True),
+    ],
+)
+def test_slurm_starts_one_process_unless_it_is_asked_for_more(script: str, several: bool) -> None:
+    text = script.encode()
+    launched = [program for _, program in launch_scripts.started_by_launcher(text)]
+    alone = [program for _, program in launch_scripts.started_alone(text)]
+    assert (launched, alone) == ((["train.py"], []) if several else ([], ["train.py"]))
+
+
+@pytest.mark.parametrize(
     ("command", "needed"),
     [
         ("python train.py", False),
