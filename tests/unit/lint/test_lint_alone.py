@@ -129,3 +129,49 @@ def test_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     alone = _same_in_every_order(_write({name: textwrap.dedent(text) for name, text in PROJECT.items()}))
     assert [path for path, result in alone.items() if result.findings] == ["finetune.py", "pretrain.py"]
+
+
+NETWORKS = {
+    "models/__init__.py": "",
+    "models/base.py": """
+        import pytorch_lightning as pl
+
+        class Base(pl.LightningModule):
+            pass
+        """,
+    "models/net.py": """
+        import pytorch_lightning as pl
+        import torch
+        from models.base import Base
+
+        class Net(pl.LightningModule):
+            def validation_step(self, batch, index):
+                self.log("loss", self(batch).mean())
+
+            def configure_optimizers(self):
+                optimizer = torch.optim.SGD(self.parameters())
+                schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+                return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "monitor": "loss"}}
+
+        class Another(Base):
+            def validation_step(self, batch, index):
+                self.log("loss", self(batch).mean())
+        """,
+    "train.py": """
+        import pytorch_lightning as pl
+        from models.net import Net
+
+        if __name__ == "__main__":
+            trainer = pl.Trainer(gpus=4)
+            trainer.fit(Net())
+        """,
+}
+
+
+@pytest.mark.parametrize("codes", [frozenset({"DD181"}), frozenset(registry.names())])
+def test_a_rule_alone_may_ask_for_files_that_nothing_has_asked_for(codes: frozenset[str], tmp_path: Path) -> None:
+    for name, text in NETWORKS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(textwrap.dedent(text))
+    result = Linter(Settings(codes)).file(str(tmp_path / "train.py"), named=True)
+    assert [finding.code for finding in result.findings if finding.code == "DD181"] == ["DD181"]
