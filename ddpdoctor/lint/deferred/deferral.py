@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
+from typing import NamedTuple
 
 from ddpdoctor import workers
 from ddpdoctor.lint import registry
@@ -31,37 +32,49 @@ def confirmed(
     Of the files in `named`, how the repository starts them is not asked: who names a file means to start it. What
     `cache` knows is not asked again. Projects are asked by `jobs` processes, each project by one.
     """
-    projects = [*_by_project(findings).items()]
-    if jobs == 1 or len(projects) == 1:
-        for project in projects:
-            yield from _told_of(project, named, cache)
+    left: list[_Project] = []
+    for top, open_ in _by_project(findings).items():
+        project = _Project(Repository(top), open_, named)
+        known = cache.told(*project.asked) if cache is not None else None
+        if known is None:
+            left.append(project)
+        else:
+            yield from known
+    if jobs == 1 or len(left) == 1:
+        for project in left:
+            yield from _told_of(project, cache)
             gc.collect()  # what was read of a project refers to itself
         return
-    # those of which most is asked first, so that none of them is left to the end alone
-    projects.sort(key=lambda project: -len(project[1]))
 
     def begin() -> Callable[[_Project], tuple[Finding, ...]]:
-        return lambda project: _told_of(project, named, cache)
+        return lambda project: _told_of(project, cache)
 
-    for project, told, _ in workers.each(begin, [[project] for project in projects], jobs):
-        yield from _told_of(project, named, cache) if isinstance(told, workers.Lost) else told
-
-
-#: a project's folder, and what is open in it
-_Project = tuple[str, list[Finding]]
+    # those of which most is asked first, so that none of them is left to the end alone
+    left.sort(key=lambda project: -len(project.open))
+    for project, told, _ in workers.each(begin, [[project] for project in left], jobs):
+        yield from _told_of(project, cache) if isinstance(told, workers.Lost) else told
 
 
-def _told_of(project: _Project, named: Set[str], cache: Cache | None) -> tuple[Finding, ...]:
-    top, open_ = project
-    repository = Repository(top)
+class _Project(NamedTuple):
+    """A project, what is open in it, and the files that the user named."""
+
+    repository: Repository
+    open: list[Finding]
+    named: Set[str]
+
+    @property
+    def asked(self) -> tuple[str, list[Finding], tuple[str, list[str]]]:
+        """By what the cache knows the answer."""
+        named = sorted({finding.file for finding in self.open} & self.named)
+        return self.repository.top, self.open, (self.repository.root, named)
+
+
+def _told_of(project: _Project, cache: Cache | None) -> tuple[Finding, ...]:
     if cache is None:
-        return tuple(_confirmed(repository, open_, named))
-    how = (repository.root, sorted({finding.file for finding in open_} & named))
-    told = cache.told(top, open_, how)
-    if told is None:
-        with observed() as grounds:
-            told = tuple(_confirmed(repository, open_, named))
-        cache.store_told(top, open_, how, told, grounds)
+        return tuple(_confirmed(project))
+    with observed() as grounds:
+        told = tuple(_confirmed(project))
+    cache.store_told(*project.asked, told, grounds)
     return told
 
 
@@ -78,9 +91,10 @@ def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     return found
 
 
-def _confirmed(repository: Repository, findings: Iterable[Finding], named: Set[str]) -> Iterator[Finding]:
-    for finding in findings:
-        shown = confirmation(repository, finding, asked=_noted(finding), started=finding.file in named)
+def _confirmed(project: _Project) -> Iterator[Finding]:
+    for finding in project.open:
+        started = finding.file in project.named
+        shown = confirmation(project.repository, finding, asked=_noted(finding), started=started)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
             if shown.at is not None and not _noted(finding):
