@@ -11,7 +11,7 @@ from ddpdoctor.program import indexing, libraries, source
 from ddpdoctor.program.modules import Module
 
 #: characters of source whose trees are kept, at about 40 bytes each; a dropped file is parsed again when needed
-KEPT = 6_000_000
+KEPT = 3_000_000
 #: Characters of other files' source that are followed for one linted file. Imports beyond that are as unknown as an
 #: installed package: a file of a library with thousands of modules can reach all of them, which takes minutes.
 FOLLOWED = 1_000_000

@@ -175,7 +175,9 @@ def started_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
 
 def shown_by_launcher(text: bytes) -> Iterator[tuple[int, str]]:
     """(line, program) of each such command, also of those in comments: `# or: torchrun train.py`."""
-    commands = _filtered(_commands(_COMMENT.sub(b"", text)))
+    if _MAY_START.search(text) is None:
+        return
+    commands = _filtered(text, _commands(_COMMENT.sub(b"", text), starting=True))
     for by in (LAUNCHED, _BY_HAND):
         yield from _by(commands, by, one=False)
 
@@ -312,7 +314,7 @@ def _starting(text: bytes, *, with_numbers: bool = True) -> _Commands:
     """The commands of a repository's text that may start a program, which are asked for again and again."""
     if _MAY_START.search(text) is None:
         return ()
-    return _filtered(_plain(text, _commands(text) if with_numbers else _commands(text, {})))
+    return _filtered(text, _commands(text, None if with_numbers else {}, starting=True))
 
 
 def _plain(text: bytes, commands: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -326,25 +328,30 @@ def _plain(text: bytes, commands: Iterator[tuple[int, bytes]]) -> Iterator[tuple
     return ((number, _SRUN.sub(started, line) if b"srun" in line else line) for number, line in commands)
 
 
-def _filtered(commands: Iterator[tuple[int, bytes]]) -> _Commands:
-    """Those that may start a program: few of a text's lines."""
+def _filtered(text: bytes, commands: Iterator[tuple[int, bytes]]) -> _Commands:
+    """Those commands of a text that may start a program: few of its lines."""
     starting = ((number, line) for number, line in commands if _MAY_START.search(line) is not None)
-    return tuple((number, line) for number, line in starting if _ASKS_FOR_HELP.search(line) is None)
+    return tuple((n, line) for n, line in _plain(text, starting) if _ASKS_FOR_HELP.search(line) is None)
 
 
 #: a command that ends at once
 _ASKS_FOR_HELP = late_pattern(rb"(?<!\S)(?:--help|-h)\s*$")
 
 
-def _commands(script: bytes, numbers: dict[bytes, list[bytes]] | None = None) -> Iterator[tuple[int, bytes]]:
+def _commands(
+    script: bytes, numbers: dict[bytes, list[bytes]] | None = None, *, starting: bool = False
+) -> Iterator[tuple[int, bytes]]:
     """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
-    that, and with the numbers that its variables are always given, if these are not named."""
+    that, and with the numbers that its variables are always given, if these are not named; `starting`: those that start
+    nothing may be left out."""
     number = 1
     programs = _numbers(script) if numbers is None else dict(numbers)
     for name, program in _HOLDS.findall(script):
         programs.setdefault(name, []).append(program)
     for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
-        yield from ((number, line) for line in _with_programs(joined(command), programs))
+        # few lines of a text start anything, and a variable may hold what does
+        if not starting or b"$" in command or b"\n" in command or _MAY_START.search(command) is not None:
+            yield from ((number, line) for line in _with_programs(joined(command), programs))
         number += 1 + command.count(b"\n")
 
 

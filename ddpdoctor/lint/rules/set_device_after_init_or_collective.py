@@ -63,22 +63,23 @@ _ON_TENSOR = tuple(f"torch.distributed.{name}" for name in ("all_reduce", "broad
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Device choices that an NCCL collective on the current device always precedes."""
-    made = list(facts.named(devices.GROUP))
+    # few calls can be what comes too early, and to place all others is the dear part
+    ran = facts.named("torch.distributed.barrier", *_ON_TENSOR, *devices.OBJECTS)
     for setter in facts.named(*devices.SETTERS):
-        if not any(group.index < setter.index and _comes_before(group, setter) for group in made):
+        if not all(any(_precedes(call, setter) for call in calls) for calls in (facts.named(devices.GROUP), ran)):
             continue
-        before = [c for c in facts.calls if c.index < setter.index and _comes_before(c, setter)]
+        before = [c for c in facts.calls if _precedes(c, setter)]
         groups = [c for c in before if c.path == devices.GROUP and _on_nccl(facts, c, before) and not devices.bound(c)]
         if not groups or any(c.path in devices.SETTERS for c in before):
             continue
         early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
         if early:
-            ran = min(early, key=_only_touches)
-            op = ran.path.rpartition(".")[2]
-            touches = _only_touches(ran)
+            first = min(early, key=_only_touches)
+            op = first.path.rpartition(".")[2]
+            touches = _only_touches(first)
             message = f"{op} has already {_TOUCHED if touches else _RAN}: select the device before it"
-            related = ((ran.site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
-            fix = _fix(facts, ran, setter)
+            related = ((first.site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
+            fix = _fix(facts, first, setter)
             severity = Severity.HINT if touches else None
             yield facts.finding(
                 RULE, setter.site, message, related=related, fix=fix, context=setter.context, severity=severity
@@ -100,8 +101,10 @@ def _on_nccl(facts: ModuleFacts, group: CallEvent, before: list[CallEvent]) -> b
     return devices.on_nccl(facts, group) or (asked and devices.may_be_on_nccl(facts, group))
 
 
-def _comes_before(call: CallEvent, setter: CallEvent) -> bool:
+def _precedes(call: CallEvent, setter: CallEvent) -> bool:
     """Whether it precedes the choice: always, or under conditions that only ask whether there are GPUs and NCCL."""
+    if call.index >= setter.index:
+        return False
     if surely_before(call.context, setter.context):
         return True
     known = {(g.site, g.side) for g in setter.context.guards}
