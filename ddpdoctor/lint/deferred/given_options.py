@@ -12,9 +12,9 @@ from typing import NamedTuple
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import indexing, source
-from ddpdoctor.program.enclosing import conditions_around
-from ddpdoctor.program.modules import Module
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.enclosing import FUNCTIONS, conditions_around, innermost_function
+from ddpdoctor.program.modules import FunctionNode, Module
+from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.options import Option
 
 #: by the name under which a program reads them
@@ -63,6 +63,48 @@ def given_in_all(texts: Iterable[bytes]) -> _Options:
 def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
     """Of the options of a program, those without each of which a line does not run."""
     return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])
+
+
+#: calls of functions that are followed back, and the ways to a line that are told apart
+_DEEPEST = 4
+_MOST_WAYS = 16
+
+
+def ways_to(
+    tree: ast.Module, line: int, options: _Options, is_used_elsewhere: Callable[[str], bool]
+) -> list[frozenset[str]]:
+    """The options that have to be given for a line to run, for each of the ways to it: all of them on that way; through
+    the calls of the function around it where only its own file calls that."""
+    return list(_ways_to(tree, line, options, is_used_elsewhere, _DEEPEST))[:_MOST_WAYS]
+
+
+def _ways_to(
+    tree: ast.Module, line: int, options: _Options, is_used_elsewhere: Callable[[str], bool], depth: int
+) -> Iterator[frozenset[str]]:
+    here = frozenset(needed_at(tree, line, options))
+    function = innermost_function(tree, line)
+    calls = _calls_of(tree, function) if function is not None and depth and not is_used_elsewhere(function.name) else ()
+    for call in calls:
+        for way in _ways_to(tree, call.lineno, options, is_used_elsewhere, depth - 1):
+            yield here | way
+    if not calls:
+        yield here
+
+
+#: decorators after which a function is called as before, and by nobody else
+_LEAVING = frozenset({"no_grad", "inference_mode", "staticmethod", "classmethod"})
+
+
+def _calls_of(tree: ast.Module, function: FunctionNode) -> list[ast.Call]:
+    """The calls by its name of a function that is only called: none where it may be handed on."""
+    nodes = walk(tree)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and last_name(node.func) == function.name]
+    named = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and last_name(n) == function.name]
+    alone = sum(isinstance(n, FUNCTIONS) and n.name == function.name for n in nodes) == 1
+    known = _LEAVING.issuperset(map(decorator_name, function.decorator_list))
+    plain = alone and known and len(named) == len(calls)
+    outside = not any(function.lineno <= call.lineno <= (function.end_lineno or call.lineno) for call in calls)
+    return calls if plain and outside else []
 
 
 def off_at(tree: ast.Module, line: int, values: Callable[[str], Sequence[ast.expr | None]]) -> Iterator[str]:

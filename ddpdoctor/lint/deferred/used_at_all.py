@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
@@ -115,19 +116,44 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
         return None
     # they may be declared in a file beside it
     options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
-    for dest in given_options.needed_at(module.tree, finding.line, options):
-        names = frozenset({dest}).union(*(option.names for option in options[dest]))
-        giving = [c for c in commands if given_options.gives(c, names) or given_options.hands_on_a_file(c)]
-        if all(_starts_one(repository, path, command) for command in giving):
-            ranks = " to several ranks" if giving else ""
-            said = f"no script or text that starts it passes --{dest}{ranks}"
-            return Confirmation(said, Severity.HINT, condition=f"if --{dest} is given{ranks}, ")
+    called = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
+    ways = given_options.ways_to(
+        module.tree, finding.line, options, lambda name: _is_used_around(repository, path, name)
+    )
+    several = [c for c in commands if not _starts_one(repository, path, c)]
+    missing = [_never_given(way, called, several) for way in ways]
+    if all(missing):
+        passed = " or ".join(dict.fromkeys(f"--{dest}" for dest in missing))
+        alone = len(several) < len(commands) and any(_never_given(way, called, commands) == "" for way in ways)
+        ranks = " to several ranks" if alone else ""
+        said = f"no script or text that starts it passes {passed}{ranks}"
+        return Confirmation(said, Severity.HINT, condition=f"if {passed} is given{ranks}, ")
     for name, names in _turned_on(repository, module.tree, finding.line):
         # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
         if not any(given_options.gives(command, {name, *names}) for command in commands):
             said = f"no script or text that starts it passes what turns {name} on"
             return Confirmation(said, Severity.HINT, condition=f"if {name} is turned on, ")
     return None
+
+
+def _never_given(way: frozenset[str], names: Mapping[str, frozenset[str]], commands: list[bytes]) -> str:
+    """The first option of a way to a line without which none of the commands leaves it open; "" if one gives them all,
+    or may."""
+    left = [command for command in commands if not given_options.hands_on_a_file(command)]
+    if len(left) < len(commands):
+        return ""
+    for dest in sorted(way):
+        left = [command for command in left if given_options.gives(command, names[dest])]
+        if not left:
+            return dest
+    return ""
+
+
+def _is_used_around(repository: Repository, path: str, name: str) -> bool:
+    """Whether another file that uses this one may use a function of it."""
+    users = repository.users_of(path)
+    word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
+    return users is None or any(word.search(read_file(user) or b"") for user in users - {path})
 
 
 def _starts_one(repository: Repository, path: str, command: bytes) -> bool:

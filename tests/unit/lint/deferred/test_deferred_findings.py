@@ -2605,3 +2605,46 @@ def test_what_a_program_defines_and_does_not_call(files: dict[str, str], severit
     repository({"run.sh": "torchrun --nproc_per_node 8 train.py", **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
+
+
+SCORES = """
+import argparse
+
+import torch.distributed as dist
+from torchvision.datasets import CIFAR10
+
+
+def scored(args, model):
+    data = CIFAR10(args.root, download=True)
+    return evaluated(model, data)
+
+
+def main(args, model):
+    dist.init_process_group("nccl")
+    train(model)
+    if args.do_test:
+        scored(args, model)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root", default="data")
+    parser.add_argument("--do_test", action="store_true")
+    main(parser.parse_args(), build())
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("torchrun --nproc_per_node 4 train.py", "hint"),
+        ("torchrun --nproc_per_node 4 train.py\npython train.py --do_test", "hint"),
+        ("torchrun --nproc_per_node 4 train.py --do_test", "warning"),
+        ("torchrun --nproc_per_node 4 train.py $@", "warning"),
+        ("torchrun --nproc_per_node 4 other.py", "hint"),
+    ],
+)
+def test_a_function_that_only_an_option_calls(script: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": SCORES, "run.sh": f"{script}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity

@@ -108,3 +108,66 @@ def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values:
     known: dict[str, list[ast.expr]] = {"sync_bn": [ast.parse(repr(value), mode="eval").body for value in values]}
     assert tree is not None
     assert list(given_options.off_at(tree, 2, lambda name: known.get(name, []))) == (["sync_bn"] if off else [])
+
+
+#: with what is beside the last call of the function, whose line is the fifth
+WAYS = """\
+import argparse
+
+
+def scored(args, rows):
+    write(rows)
+
+
+def main(args):
+    if args.do_test:
+        scored(args, 1)
+    for epoch in range(args.epochs):
+        if args.do_eval:
+            for rows in 1, 2:
+                scored(args, rows)
+{more}
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--do_eval", action="store_true")
+parser.add_argument("--do_test", action="store_true")
+parser.add_argument("--epochs", type=int, default=3)
+main(parser.parse_args())
+"""
+EITHER = {frozenset({"do_test"}), frozenset({"do_eval"})}
+
+
+@pytest.mark.parametrize(
+    ("more", "ways"),
+    [
+        ("", EITHER),
+        ("    scored(args, 3)", {*EITHER, frozenset()}),
+        (
+            "    if args.do_test and args.do_eval:\n        scored(args, 3)",
+            {*EITHER, frozenset({"do_test", "do_eval"})},
+        ),
+        # it may be called from wherever it is handed to
+        ("    register(scored)", {frozenset()}),
+        ("\n\ndef scored(args):\n    pass", {frozenset()}),
+    ],
+)
+def test_a_function_runs_where_one_of_its_calls_does(more: str, ways: set[frozenset[str]]) -> None:
+    module = given_options.module_of(WAYS.format(more=more).encode())
+    assert module is not None
+    options = given_options.given_in(module)
+    assert set(given_options.ways_to(module.tree, 5, options, lambda _: False)) == ways
+    assert given_options.ways_to(module.tree, 5, options, lambda name: name == "scored") == [frozenset()]
+
+
+DECORATED = "def main(args):\n    if args.do_eval:\n        scored()\n\n\n@{decorator}\ndef scored():\n    write()\n"
+
+
+@pytest.mark.parametrize(("decorator", "needed"), [("torch.no_grad()", {"do_eval"}), ("app.command()", set())])
+def test_what_may_call_a_function_is_no_mere_decorator(decorator: str, needed: set[str]) -> None:
+    tree = ast.parse(DECORATED.format(decorator=decorator))
+    declared = source.tree_of(
+        b'import argparse\nargparse.ArgumentParser().add_argument("--do_eval", action="store_true")'
+    )
+    assert declared is not None
+    options = given_options.given_in_all([ast.unparse(declared).encode()])
+    assert given_options.ways_to(tree, 8, options, lambda _: False) == [frozenset(needed)]
