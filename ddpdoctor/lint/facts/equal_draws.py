@@ -174,8 +174,38 @@ def global_draws(facts: ModuleFacts) -> list[CallEvent]:
     draws = (
         call for call in facts.named(*randomness.DRAWS)
         if call.keyword("generator") is None and not any(map(_in_its_place, call.context.guards))
+        and not _is_dealt_out(call)
     )  # fmt: skip
     return sorted(draws, key=lambda call: call.index)
+
+
+def _is_dealt_out(call: CallEvent) -> bool:
+    """Whether it draws for all ranks, and each takes its own by its number: `rows.append(torch.randperm(n))`, and
+    `rows[rank]`. Then the draws have to be equal."""
+    function = call.context.function
+    scope = function.node if function is not None else call.context.module.tree
+    taken = {name for node in walk(scope) if (name := _taken_by_rank(node))}
+    return bool(taken) and any(_holds(node, call.node, taken) for node in walk(scope))
+
+
+def _taken_by_rank(node: ast.AST) -> str:
+    """The name of that of which a rank takes its part by its number, "" of anything else."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return ""
+    by_rank = any("rank" in name.lower().split("_") for name in names_in(node.slice))
+    return node.value.id if by_rank else ""
+
+
+def _holds(statement: ast.AST, draw: ast.Call, names: set[str]) -> bool:
+    """Whether a statement puts what is drawn into what has one of these names."""
+    if isinstance(statement, ast.Assign):
+        into = statement.targets
+    elif isinstance(statement, ast.Call) and isinstance(statement.func, ast.Attribute):
+        into = [statement.func.value] if statement.func.attr == "append" else []
+    else:
+        return False
+    named = any(isinstance(target, ast.Name) and target.id in names for target in into)
+    return named and any(part is draw for part in walk(statement))
 
 
 def _in_its_place(guard: Guard) -> bool:

@@ -77,6 +77,12 @@ def computes_only(facts: ModuleFacts, iteration: Iteration) -> bool:
     return forward and all(call.method == "__call__" for call in inside)
 
 
+def evaluates_this_time(facts: ModuleFacts, iteration: Iteration) -> bool:
+    """Whether the loop trains where its function is called in another way, and only computes without gradients in this
+    one: `one_epoch(loader, training=False)`."""
+    return computes_only(facts, iteration) and _trains_otherwise(facts, iteration)
+
+
 def measures(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> bool:
     """Whether the loop goes back only to read the gradients, as of the importance of some layers: nothing in the epoch
     loop changes weights, so the order of what is measured does not matter."""

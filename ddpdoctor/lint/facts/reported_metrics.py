@@ -174,7 +174,9 @@ def _tells_number(call: CallEvent) -> bool:
     tags = union(part.tags for part in given)
     if tags & (ANY_RANK | Tag.RANK_BY_NAME | Tag.IN_GROUP):
         return False
-    return any(part.tags & Tag.EVALUATED and part.taint >= Taint.UNKNOWN for part in given)
+    return any(
+        part.tags & (Tag.EVALUATED | Tag.EXAMPLE) == Tag.EVALUATED and part.taint >= Taint.UNKNOWN for part in given
+    )
 
 
 def _by_one(call: CallEvent) -> bool:

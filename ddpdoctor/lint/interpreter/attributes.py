@@ -142,7 +142,8 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
         made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS))
+    kept = ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS)
+    tags = owner.tags & kept
     taint = _taint_of(owner, name)
     if name in EXTENTS:
         tags &= ~Tag.EVALUATED

@@ -72,7 +72,7 @@ def taken(frame: Frame, loop: ast.AST, over: Value, element: Value) -> Value:
 def _of_evaluation(element: Value) -> Value:
     if isinstance(element.object, Items):
         return element.with_object(Items(tuple(map(_of_evaluation, element.object.items))))
-    return element.tagged(Tag.EVALUATED) if element.tags & Tag.BATCH else element
+    return element.tagged(Tag.EVALUATED | Tag.EXAMPLE) if element.tags & Tag.BATCH else element
 
 
 def evaluates(here: Frame | Context, loop: ast.AST) -> bool:

@@ -249,7 +249,7 @@ def _tags_of(args: tuple[Value, ...], keywords: Keywords) -> Tags:
 def _computed_from(value: Value, tags: Tags) -> Value:
     """The result of a function that could be followed, but not through all that it computes: as with one that is not
     seen, it may be a loss of what a wrapped model gave."""
-    origin = tags & (Tag.DDP | Tag.SHARDED)
+    origin = tags & (Tag.DDP | Tag.OF_GROUP | Tag.SHARDED)
     if not origin or value.taint is not Taint.UNKNOWN or value.tags & (ORIGIN | MODEL):
         return value
     if isinstance(value.object, Items):

@@ -6,6 +6,7 @@ import ast
 
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
+from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op, Transfer
@@ -13,24 +14,26 @@ from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
-from ddpdoctor.lint.values.tags import NO_TAGS, Tag
-from ddpdoctor.lint.values.values import WORLD, Taint, Value, of_object, unknown
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags
+from ddpdoctor.lint.values.values import WORLD, Keywords, Taint, Value, of_object, unknown
 from ddpdoctor.model import c10d
 from ddpdoctor.model.kinds import Kind
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 
+#: the members of a group of which nothing is known
+_UNKNOWN = "unknown"
 #: all ranks of the simulated job
 EVERYONE = tuple(range(WORLD))
 
 
 def group_members(group: Value | None) -> tuple[int, ...] | str | None:
-    """Members of a group argument: None for the default group, "unknown" if they are not known."""
+    """Members of a group argument: None for the default group, _UNKNOWN if they are not known."""
     if group is None or (group.known and group.constant is None):
         return None
     if isinstance(group.object, GroupOf):
-        return group.object.members if group.object.members is not None else "unknown"
-    return "unknown"
+        return group.object.members if group.object.members is not None else _UNKNOWN
+    return _UNKNOWN
 
 
 def enter_collective(call: FunctionCall, spec: Collective) -> Value:
@@ -52,7 +55,8 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
     if spec.op == "new_group":
         return _new_group(call)
     if call.path in collectives.WRAPPERS:
-        return made_by(call).tagged(Tag.DDP | Tag.WRAPPED)
+        of_group = group_members(_group_of(call.keywords)) not in (None, EVERYONE)
+        return made_by(call).tagged(Tag.DDP | Tag.WRAPPED | (Tag.OF_GROUP if of_group else NO_TAGS))
     if spec.returns_uniform and members is None:
         result = unknown("result", call.site, id(call.node)).atoms[0]
         return Value((result._replace(taint=Taint.UNIFORM),), Taint.UNIFORM, None, gathers)
@@ -109,17 +113,37 @@ def _members(call: FunctionCall, spec: Collective) -> tuple[int, ...] | str | No
     """Members of the call's group, as of `group_members`."""
     if spec.op in _MADE_BY_SIZE and (those := _of_a_part(call)) is not None:
         return those
-    group = next((v for k, v in call.keywords if k in ("group", "process_group", "device_mesh")), None)
+    group = _group_of(call.keywords)
     if group is None and 0 <= spec.group < len(call.args):
         group = call.args[spec.group]
-    return "unknown" if group is None and call.opaque else group_members(group)
+    return _UNKNOWN if group is None and call.opaque else group_members(group)
+
+
+def _group_of(keywords: Keywords) -> Value | None:
+    return next((v for k, v in keywords if k in ("group", "process_group", "device_mesh")), None)
 
 
 def _of_a_part(call: FunctionCall) -> tuple[int, ...] | None:
     """The ranks that come here, if what is made is for as many: `init_process_group(world_size=2)`, for two."""
     size = call.argument(3, "world_size")
-    those = tuple(rank for rank in range(WORLD) if call.frame.mask & 1 << rank)
+    those = _those_here(call.frame)
     return those if size is not None and size.constant == len(those) < WORLD else None
+
+
+def _those_here(frame: Frame) -> tuple[int, ...]:
+    return tuple(rank for rank in range(WORLD) if frame.mask & 1 << rank)
+
+
+def averaging(machine: Machine, frame: Frame, tags: Tags) -> tuple[int, ...] | None:
+    """The ranks that average gradients in the backward pass of a wrapped model, None for all of them. If nothing says
+    who is in the group that its wrapper was given, they are those that come here."""
+    if not tags & Tag.OF_GROUP:
+        return None
+    wrapped = (call for call in machine.calls if call.path in collectives.WRAPPERS)
+    groups = {group_members(_group_of(call.keywords)) for call in wrapped}
+    members = groups.pop() if len(groups) == 1 else _UNKNOWN
+    those = _those_here(frame) if members is None or isinstance(members, str) else members
+    return those if len(those) < WORLD else None
 
 
 def _is_alone(call: FunctionCall, spec: Collective) -> bool:

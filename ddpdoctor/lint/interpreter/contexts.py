@@ -32,7 +32,7 @@ def asked(frame: Frame) -> frozenset[str]:
 def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
     """Enter the context; the returned function is to be called when the block ends."""
     name = _name(value, item.context_expr)
-    if name in vocabulary.WITHOUT_GRADIENTS:
+    if name in vocabulary.WITHOUT_GRADIENTS or _turns_off(value):
         frame.no_grad = True
     frame.withs = (*frame.withs, name)
     if isinstance(value.object, Instance):
@@ -45,6 +45,15 @@ def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> C
         release()
 
     return leave
+
+
+def _turns_off(context: Value) -> bool:
+    """Whether it is `torch.set_grad_enabled(training)`, where nothing is trained."""
+    made = context.object
+    if not isinstance(made, Made) or made.path != "torch.set_grad_enabled":
+        return False
+    mode = made.argument(0, "mode")
+    return mode is not None and mode.constant is False
 
 
 def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo | None:

@@ -171,7 +171,7 @@ def _is_of_rank(index: Value) -> bool:
 
 
 def _unknown_part(owner: Value, index: Value) -> Value:
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.AGREED)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED)
     if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
@@ -224,7 +224,7 @@ def _picks(index: Value) -> bool:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | OF_BATCH | SHARES | Tag.WORLD)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:

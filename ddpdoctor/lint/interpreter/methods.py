@@ -20,7 +20,7 @@ from ddpdoctor.lint.interpreter import (
     signals,
 )
 from ddpdoctor.lint.interpreter.classes import find_method
-from ddpdoctor.lint.interpreter.collective_calls import enter_method
+from ddpdoctor.lint.interpreter.collective_calls import averaging, enter_method
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.sources import variable
 from ddpdoctor.lint.interpreter.spawning import SPAWNED, start
@@ -51,6 +51,7 @@ from ddpdoctor.lint.values.tags import (
     UNEQUAL,
     Tag,
     Tags,
+    of_all_parts,
     union,
 )
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, symbol_key, unknown
@@ -149,7 +150,8 @@ def _backward(call: MethodCall) -> Value | None:
     tags = call.receiver.tags
     if not tags & Tag.DDP or "no_sync" in call.frame.withs:
         return None
-    call.frame.out.append(Op(fsdp.BACKWARD if tags & Tag.SHARDED else "backward (DDP)", None, call.site))
+    op = fsdp.BACKWARD if tags & Tag.SHARDED else "backward (DDP)"
+    call.frame.out.append(Op(op, averaging(call.machine, call.frame, tags), call.site))
     return NONE
 
 
@@ -173,9 +175,9 @@ def _formatted(call: MethodCall) -> Value | None:
     def fill(*given: object) -> str:
         return text.format(*given[:count], **dict(zip(names, given[count:], strict=True)))
 
-    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | OF_BATCH
+    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | OF_BATCH | Tag.EXAMPLE
     shown = (*call.given, *_attributes_shown(call, text))
-    tags = union(value.tags for value in shown) & kept
+    tags = of_all_parts(value.tags for value in shown) & kept
     literal = any(before for before, *_ in Formatter().parse(text))
     return lift(f"format {text}", fill, call.given).with_tags(tags | (Tag.FILLED if literal else NO_TAGS))
 
@@ -225,6 +227,10 @@ def _joined(call: MethodCall) -> Value | None:
     return unknown("join", *key, taint=Taint.GIVEN if alike else Taint.UNKNOWN, tags=tags)
 
 
+#: methods that give what is in their object as it is, or the same in another form
+_SHOWING = vocabulary.KEEPING_ORDER | {"get", "cpu", "item", "tolist", "numpy", "strip"}
+
+
 def _computed(call: MethodCall) -> Value | None:
     """The result of a method that depends only on its object and arguments."""
     method, receiver = call.name, call.receiver
@@ -243,6 +249,8 @@ def _computed(call: MethodCall) -> Value | None:
     tags &= ~_LOST.get(method, NO_TAGS)
     if method in vocabulary.KEEPING_ORDER:
         tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
+    if method in _SHOWING:
+        tags |= receiver.tags & Tag.EXAMPLE
     tags |= _of_elements(method, local=local)
     taint = Taint.RANK_LOCAL if local else Taint.UNKNOWN
     alike = receiver.taint is Taint.GIVEN and all(v.taint <= Taint.GIVEN for v in values)
@@ -272,6 +280,9 @@ def _generated(call: MethodCall) -> Value | None:
     if not own:
         return None
     tags = union(own) & (REASONS | (ORIGIN if call.name in vocabulary.CODING else NO_TAGS)) | Tag.GIVEN
+    # a network that encodes or decodes may compute a loss as well
+    tags |= Tag.EXAMPLE if call.name in vocabulary.GENERATING else NO_TAGS
+    tags |= union(own) & Tag.EXAMPLE if call.name == "decode" else NO_TAGS
     made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
     return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(made)
 
@@ -329,7 +340,7 @@ def _wrapped_forward(call: MethodCall, made: Made) -> Value | None:
 
 def _forwarded(call: MethodCall) -> Value:
     """What a wrapped network gives of a batch."""
-    tags = Tag.DDP | union(v.tags for v in call.given) & DATA
+    tags = Tag.DDP | (call.receiver.tags & Tag.OF_GROUP) | union(v.tags for v in call.given) & DATA
     local = any(v.taint is Taint.RANK_LOCAL for v in call.given)
     if not local and batches.trained_on(call.frame, call.given):
         local, tags = True, tags | Tag.BATCH

@@ -109,7 +109,8 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
         tags |= value.tags
         local = local or value.taint is Taint.RANK_LOCAL
     pure = _is_pure(path)
-    kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN
+    # a type, or whether it is one, is no model and no tensor
+    kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN if path not in _KINDS else NO_TAGS
     if path in _TEXTS:
         kept |= tags & (ANY_RANK | DRAWN_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
     if tags & Tag.COLLECTED and _summarises(path):

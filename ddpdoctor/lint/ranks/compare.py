@@ -325,10 +325,12 @@ def _surely(cells: list[Cell]) -> list[Cell]:
 
 
 def _left_through(step: BlockExit, guard: Branch | None, own: list[EarlyExit]) -> tuple[Branch | None, BlockExit]:
-    """The branch through which a rank left a loop, and how: `break`, or what ends more than the loop."""
+    """The branch through which a rank left a loop, and how: `break`, or what ends more than the loop. A return that is
+    outside the loop did not leave it."""
     if step.kind in ("break", QUIT):
         return guard, step
-    return next(((a, e) for a, e, *_ in own if e.kind == "return" == step.kind), (None, step))
+    inside = ((a, e) for a, e, chain, _ in own if e.kind == "return" and _comes_by(step.site, (*chain, e.site)))
+    return next(inside, (None, step)) if step.kind == "return" else (None, step)
 
 
 def _exit_of(branch: Branch, step: BlockExit) -> BlockExit:
@@ -340,28 +342,36 @@ def _exit_of(branch: Branch, step: BlockExit) -> BlockExit:
 def _passing(exits: list[EarlyExit], cell: Cell) -> EarlyExit:
     """The exit by which a rank passes over an operation: the last that is written before it, and any in a loop that
     begins with the operation."""
+    lines = [_line_before(one, cell) for one in exits]
+    return exits[lines.index(max(lines))]
 
-    def line(one: EarlyExit) -> int:
-        """Where it is left in the function that both are in, 0 if not before the operation."""
-        left, reached = (*one[2], one[1].site), (*cell.chain, cell.step.site)
-        here, there = next(((a, b) for a, b in zip(left, reached, strict=False) if a != b), (left[-1], reached[-1]))
-        return here.line if here.file == there.file and here.line < there.line else 0
 
-    return max(exits, key=line) if any(map(line, exits)) else exits[0]
+def _line_before(exit_: EarlyExit, cell: Cell) -> int:
+    """Where a rank leaves in the function that the exit and the operation are in, 0 if not before the operation."""
+    left, reached = (*exit_[2], exit_[1].site), (*cell.chain, cell.step.site)
+    here, there = next(((a, b) for a, b in zip(left, reached, strict=False) if a != b), (left[-1], reached[-1]))
+    return here.line if here.file == there.file and here.line < there.line else 0
 
 
 def _skips(exit_: EarlyExit, cell: Cell) -> bool:
-    """Whether who leaves there may miss the operation: leaving a function, or a loop in it, skips nothing outside."""
+    """Whether who leaves there may miss the operation: leaving a function, or a loop in it, skips nothing outside, and
+    leaving where nothing is repeated nothing that is written before."""
     _, step, chain, loop = exit_
     if step.kind in ("break", "continue") and loop is not None and not _is_in(loop, cell):
+        return False
+    if step.kind == "return" and loop is None and not _line_before(exit_, cell):
         return False
     return step.kind == QUIT or (step.kind not in ENDS and cell.chain[: len(chain)] == chain)
 
 
 def _is_in(loop: SourceSite, cell: Cell) -> bool:
     """Whether an operation is in a loop, or in what the loop calls."""
-    way = (*cell.chain, cell.step.site)
-    return any(site.file == loop.file and loop.line <= site.line <= loop.end_line for site in way)
+    return _comes_by(loop, (*cell.chain, cell.step.site))
+
+
+def _comes_by(part: SourceSite, way: tuple[SourceSite, ...]) -> bool:
+    """Whether a call that leads somewhere, or the place itself, is in a part of the source."""
+    return any(site.file == part.file and part.line <= site.line <= part.end_line for site in way)
 
 
 def _same_place(a: Cell, b: Cell) -> bool:

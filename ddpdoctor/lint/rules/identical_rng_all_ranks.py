@@ -42,9 +42,10 @@ does not.
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
 is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
 augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
-all ranks do in this step, as a rule. A seed that the user may leave out is a hint, unless it is a number by default,
-or the scripts or settings of the repository give one. Of a program that learns nothing, nothing is said where each rank
-has a share of something, such as prompts, or may have one: then equal noise makes different samples.
+all ranks do in this step, as a rule, nor what is drawn for all ranks, of which each takes its own (`rows[rank]`). A
+seed that the user may leave out is a hint, unless it is a number by default, or the scripts or settings of the
+repository give one. Of a program that learns nothing, nothing is said where each rank has a share of something, such as
+prompts, or may have one: then equal noise makes different samples.
 
 It is a hint where the workers part by themselves, because the samples decide how much is drawn: `RandomResizedCrop`
 draws again until a crop fits the picture, `random.randint(0, len(clip))` until the number is in its range, and words

@@ -196,7 +196,9 @@ def _in_any_order(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoo
     """Whether the order of what the loop gets does not matter: it evaluates, or measures, or looks at one batch."""
     if loop_purpose.evaluates(facts, iteration, epochs) or _takes_one(iteration):
         return True
-    if loop_purpose.measures(facts, iteration, epochs) or loop_purpose.attacks(facts, iteration):
+    if loop_purpose.evaluates_this_time(facts, iteration) or loop_purpose.measures(facts, iteration, epochs):
+        return True
+    if loop_purpose.attacks(facts, iteration):
         return True
     return loop_purpose.evaluates_by_call(facts, iteration) and epoch_calls.another_is_told(facts, epochs, sampler)
 

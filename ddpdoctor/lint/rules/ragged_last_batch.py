@@ -27,7 +27,8 @@ Unsafe: `drop_last=True` omits up to one batch of samples per epoch.
 
 ## When it is wrong
 When the length of the data set is a multiple of the batch size times the number of ranks. `DistributedSampler` gives
-every rank equally many samples, so with it, buffers of each batch's own size are right and not reported.
+every rank equally many samples, so with it, buffers of each batch's own size are right and not reported. Nor are
+buffers for one number, which take no batch.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -43,6 +44,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
@@ -69,7 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Collectives of equal sizes on data of a batch that may be ragged."""
     for call in facts.named(*_EQUAL_SIZES):
         given = call.argument(1, "tensor") or call.argument(1, "input_tensor") or call.argument(1, "input")
-        if given is None or not _grows_with_batch(given):
+        if given is None or not _grows_with_batch(given) or _takes_one_number(call):
             continue
         for loop in call.context.loops:
             loader = loaders.loader_of(loop.over)
@@ -160,6 +162,22 @@ def _is_of_full_batches(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop
               and first <= (c.site.line, c.site.column) and (c.site.end_line, c.site.end_column) <= last]  # fmt: skip
     by_numbers = any(c.path in _SIZED and c.args and all(size.known for size in c.args) for c in making)
     return by_numbers or (bool(making) and not any(t.node is loop.node for c in making for t in c.context.loops))
+
+
+def _takes_one_number(call: CallEvent) -> bool:
+    """Whether each buffer is for one number, which is all that any rank can give: the loss of a batch."""
+    buffers = call.argument(0, "tensor_list")
+    listed = buffers.object if buffers is not None else None
+    first = listed.element if isinstance(listed, Listed) else listed.items[0] if isinstance(listed, Items) else None
+    made = first.object if first is not None else None
+    while isinstance(made, Method):
+        made = made.receiver.object  # `torch.zeros(1).cuda()`
+    if not isinstance(made, Made) or not made.args:
+        return False
+    if made.path == "torch.tensor":
+        return type(made.args[0].constant) in (int, float, bool)
+    sizes = [size for given in made.args for size in containers.parts_of(given) or (given,)]
+    return made.path in _SIZED and all(size.constant in (1, ()) for size in sizes)
 
 
 def _finding(facts: ModuleFacts, call: CallEvent, loader: Made) -> Finding | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
-from ddpdoctor.lint.values.tags import Tag, Tags, union
+from ddpdoctor.lint.values.tags import Tag, Tags, of_all_parts, union
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.program import classes
 from ddpdoctor.program.sites import SourceSite
@@ -107,7 +107,7 @@ def element_of(owner: Value, *key: object) -> Value | None:
     if isinstance(obj, Items):
         own = [v for v in obj.items if v.taint is Taint.RANK_LOCAL]
         if own and len(own) == len(obj.items):
-            tags = union(v.tags for v in own)
+            tags = of_all_parts(v.tags for v in own)
             return unknown("element", owner.atoms, taint=Taint.RANK_LOCAL, tags=tags)
     if element is None:
         return None
@@ -122,7 +122,9 @@ def entry_of(owner: Value, key: Value) -> Value | None:
     held = [value for _, value in obj.entries] if isinstance(obj, Table) and obj.complete and not key.known else []
     if not held or any(value.taint is not Taint.RANK_LOCAL for value in held):
         return None
-    return unknown("entry", owner.atoms, key.atoms, taint=Taint.RANK_LOCAL, tags=union(value.tags for value in held))
+    return unknown(
+        "entry", owner.atoms, key.atoms, taint=Taint.RANK_LOCAL, tags=of_all_parts(value.tags for value in held)
+    )
 
 
 def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | None]:
@@ -145,7 +147,7 @@ def _common(over: Value, table: Table, name: str) -> Value | None:
     values = [v for _, v in table.entries] + ([table.rest] if table.rest is not None else [])
     first = values[0] if values else None
     if first is not None and all(v.taint is Taint.RANK_LOCAL for v in values):
-        own = unknown("value", over.atoms, taint=Taint.RANK_LOCAL, tags=union(v.tags for v in values))
+        own = unknown("value", over.atoms, taint=Taint.RANK_LOCAL, tags=of_all_parts(v.tags for v in values))
         return of_object(Items((unknown("key", over.atoms), own)), "item", over.atoms) if name == "items" else own
     if first is None or first.object is None or not all(_are_alike(first, v) for v in values):
         return None

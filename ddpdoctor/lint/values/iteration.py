@@ -108,7 +108,7 @@ def _sample_of(data: Value) -> Value | None:
     of_batch = data.taint is Taint.RANK_LOCAL and data.tags & Tag.BATCH
     if not of_batch or not (obj is None or isinstance(obj, (Method, Listed))):
         return None
-    tags = (data.tags & DATA & ~Tag.UNEVEN) | Tag.PART | Tag.ELEMENT
+    tags = (data.tags & (DATA | Tag.EXAMPLE) & ~Tag.UNEVEN) | Tag.PART | Tag.ELEMENT
     return unknown("sample", data.atoms, taint=Taint.RANK_LOCAL, tags=tags)
 
 

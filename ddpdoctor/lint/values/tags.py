@@ -36,6 +36,8 @@ class Tag:
     BATCH: Final = 1 << 5
     #: computed from what is in a batch, in a loop that evaluates; not how large that is
     EVALUATED: Final = 1 << 50
+    #: a sample of a batch that a loop evaluates, a part of it, or what a network has generated of it: nothing computed
+    EXAMPLE: Final = 1 << 51
     #: the clock
     TIME: Final = 1 << 6
     #: a share of the data by rank, which can be larger on one rank than on another
@@ -98,6 +100,8 @@ class Tag:
     # what a tensor was computed by
     #: a wrapped model
     DDP: Final = 1 << 27
+    #: a wrapped model whose gradients are averaged in a process group that may be a part of the ranks; also that model
+    OF_GROUP: Final = 1 << 52
     #: the network inside a wrapper, called so that the wrapper does not notice
     BYPASS: Final = 1 << 28
     #: another method of that network than its forward, given data
@@ -143,7 +147,7 @@ NO_TAGS: Tags = 0
 #: of which batch it is
 OF_BATCH: Final = Tag.BATCH | Tag.EVALUATED
 #: what a tensor was computed by
-ORIGIN: Final = Tag.DDP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
+ORIGIN: Final = Tag.DDP | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: why data differs between ranks
@@ -183,6 +187,15 @@ def union(sets: Iterable[Tags]) -> Tags:
     for more in sets:
         tags |= more
     return tags
+
+
+def of_all_parts(sets: Iterable[Tags]) -> Tags:
+    """The tags of what holds several values: those of any of them, but it is an example only where all of them are that
+    come from an evaluation."""
+    sets = tuple(sets)
+    whole = union(sets)
+    computed = any(tags & (Tag.EVALUATED | Tag.EXAMPLE) == Tag.EVALUATED for tags in sets)
+    return whole & ~Tag.EXAMPLE if computed else whole
 
 
 def names(tags: Tags) -> list[str]:
