@@ -1,4 +1,5 @@
-"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets. Pure.
+"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets, or takes
+the result of a function apart into another number of names. Pure.
 
 Only what surely runs counts: the statements of the file and of the functions that these call or start, not those under
 a condition, or in a `try` that may go on.
@@ -11,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ddpdoctor.lint.deferred import unpacked_results
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
@@ -34,10 +36,10 @@ _STARTERS = frozenset({"spawn", "start_processes", "elastic_launch", "Process", 
 
 
 class Break(NamedTuple):
-    """A line that ends the program, and the option that it reads there."""
+    """A line that ends the program, and why."""
 
     line: int
-    option: str
+    said: str
 
 
 class _Part(NamedTuple):
@@ -59,16 +61,19 @@ def break_before(tree: ast.Module, line: int, used: Sequence[bytes], *, reached:
         reached: Whether what comes after the line is of no account.
     """
     options = _Options.of(tree, used)
-    if options is None:
+    given = unpacked_results.sizes(tree, used)
+    if options is None and not given:
         return None
-    order = list(_surely_run(tree, options.held))
+    order = list(_surely_run(tree, options.held if options is not None else frozenset()))
     last = max((index for index, one in enumerate(order) if one.in_loop), default=len(order) - 1)
     here = (index for index, one in enumerate(order) if one.first <= line <= one.last)
     if reached:
         last = min(last, next(here, last + 1) - 1)
     for one in order[: last + 1]:
-        if isinstance(one.node, ast.Attribute) and options.lacks(one.node):
-            return Break(one.node.lineno, one.node.attr)
+        if options is not None and isinstance(one.node, ast.Attribute) and options.lacks(one.node):
+            return Break(one.node.lineno, f"it has no option {one.node.attr}")
+        if said := unpacked_results.mismatch(one.node, given):
+            return Break(one.first, said)
     return None
 
 

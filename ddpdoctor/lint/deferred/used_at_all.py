@@ -89,7 +89,7 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
     broken = broken_programs.break_before(tree, finding.line, used, reached=finding.code in IF_SEVERAL_COME)
     if broken is None:
         return None
-    said = f"the program ends in an error here: it has no option {broken.option}"
+    said = f"the program ends in an error here: {broken.said}"
     return Confirmation(said, Severity.HINT, Place(path, broken.line), f"if line {broken.line} is mended, ")
 
 

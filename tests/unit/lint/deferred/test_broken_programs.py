@@ -20,7 +20,7 @@ args = parser.parse_args()
 
 def broken(text: str, *others: str, line: int = 10**6, reached: bool = False) -> tuple[int, str] | None:
     found = break_before(ast.parse(text), line, [one.encode() for one in (text, *others)], reached=reached)
-    return (found.line, found.option) if found is not None else None
+    return (found.line, found.said.removeprefix("it has no option ")) if found is not None else None
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,44 @@ def test_an_error_after_the_training_does_not_matter_and_one_after_a_hang_not_to
     assert broken(text, line=8, reached=True) is None
     assert broken(text, line=10, reached=True) == (9, "lr")
     assert broken(text.replace("    print(args.lr)\n", ""), line=8) is None
+
+
+SET_UP = "def set_up(args):\n    if args.small:\n        return 1, 2, 3\n    return {returned}\n"
+TAKEN = (
+    "from setting import set_up\n\n\ndef main(args):\n    model, data = {call}\n    train(model)\n\n\nmain(read())\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("returned", "call", "said"),
+    [
+        ("1, 2, 3", "set_up(args)", "set_up gives 3 values, of which 2 are taken"),
+        ("1, 2, 3, 4", "set_up(args)", "set_up gives 3 or 4 values, of which 2 are taken"),
+        # one way out is right, or is not to be seen
+        ("1, 2", "set_up(args)", ""),
+        ("both", "set_up(args)", ""),
+        ("1, *both", "set_up(args)", ""),
+        ("1, 2, 3", "other.set_up(args)", ""),
+        ("1, 2, 3", "set_up(args)[:2]", ""),
+    ],
+)
+def test_what_is_taken_apart_into_another_number_of_names_ends_the_program(returned: str, call: str, said: str) -> None:
+    found = broken(TAKEN.format(call=call), SET_UP.format(returned=returned))
+    assert found == ((5, said) if said else None)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        TAKEN.format(call="set_up(args)").replace("import set_up", "import other as set_up"),
+        TAKEN.format(call="set_up(args)").replace("    model,", "    if args.small:\n        model,"),
+        TAKEN.format(call="set_up(args)").replace("main(args)", "main(args, set_up)"),
+    ],
+)
+def test_another_function_of_the_name_is_another_one(program: str) -> None:
+    assert broken(program, SET_UP.format(returned="1, 2, 3")) is None
+
+
+@pytest.mark.parametrize("beside", ["def set_up(args):\n    return 1, 2\n", "@wrapped\n"])
+def test_of_two_functions_of_a_name_none_is_known(beside: str) -> None:
+    assert broken(TAKEN.format(call="set_up(args)"), beside + SET_UP.format(returned="1, 2, 3")) is None
