@@ -56,6 +56,8 @@ _BUILT_BY = ("pyproject.toml", "setup.cfg", "setup.py")
 _NAME = late_pattern(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
 #: a program may call a function by a name that nothing shows
 _LOOKS_UP = late_pattern(rb"globals\(\)|locals\(\)|sys\.modules|\bFire\(|(?<![.\w])eval\(|getattr\(__import__")
+#: lines that name a function and do not call it
+_NO_USES = late_pattern(rb"^[ \t]*(?:from\b|import\b|#)[^\n]*", re.MULTILINE)
 #: folders of files that no training run uses
 _APART = frozenset({"test", "tests", "doc", "docs"})
 
@@ -164,7 +166,8 @@ class Repository:
         if not self.uses(program, path):
             return False
         name = self.callers.function_around(path, line)
-        return not name or any(_names(text, name.encode()) for text in self.used_by(program) or ())
+        texts = (_NO_USES.sub(b"", text) for text in self.used_by(program) or ())
+        return not name or any(_names(text, name.encode()) for text in texts)
 
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""

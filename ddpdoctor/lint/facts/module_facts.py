@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ddpdoctor.lint import comments, suppress, taint_comments
+from ddpdoctor.lint.facts.exclusion import keeps_from
 from ddpdoctor.lint.facts.relevance import takes_part
+from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.analysis import Analysis
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
 from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, operates, operations, steps
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.heuristics import Heuristic
 from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
@@ -77,7 +80,8 @@ class ModuleFacts:
         found: list[tuple[str, CollectiveDivergence]] = []
         for root in self.analysis.roots:
             try:
-                found.extend((root.name, d) for d in divergences(root.trace, self._parts))
+                proven = divergences(root.trace, self._parts)
+                found.extend((root.name, d) for d in proven if not self._lacks_wrapper(d))
             except RecursionError:
                 self.analysis.too_deep = True
         return _unbalanced(found)
@@ -87,6 +91,12 @@ class ModuleFacts:
         none.
         """
         return not races.decides(branch) or branch.site in self.races
+
+    def _lacks_wrapper(self, item: CollectiveDivergence) -> bool:
+        """Whether the operation is one of a wrapper, and none is made where the branch is: `if distributed: net =
+        DDP(net)`, and the `else` of another `if distributed:`."""
+        wraps = self.named(*_WRAPPERS) if item.op.op in _OF_WRAPPERS else []
+        return keeps_from(item.branch, self.analysis.branches, wraps)
 
     @cached_property
     def looped(self) -> dict[SourceSite, list[Op]]:
@@ -333,6 +343,9 @@ def _shared(one: tuple[SourceSite, ...], two: tuple[SourceSite, ...]) -> int:
 
 
 DDP_PATHS = ("torch.nn.parallel.DistributedDataParallel", "apex.parallel.DistributedDataParallel")
+#: what wraps or shards a network, and what only such a network runs
+_WRAPPERS = (*DDP_PATHS, aliases.FSDP, *fsdp.SHARDING)
+_OF_WRAPPERS = frozenset({"backward (DDP)", fsdp.BACKWARD, fsdp.FORWARD})
 
 
 def _unbalanced(found: list[tuple[str, CollectiveDivergence]]) -> list[CollectiveDivergence]:

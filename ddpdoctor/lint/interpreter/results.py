@@ -37,6 +37,10 @@ _OF_VALUES = frozenset(
 )  # fmt: skip
 #: functions whose results are made of their arguments, and not only as large as they say
 _HOLDING = _OF_VALUES | _SUMMARIES
+#: functions that tell whether something holds of a number
+_QUESTIONS = frozenset(
+    f"{package}.{name}" for package in ("torch", "math", "numpy") for name in ("isnan", "isinf", "isfinite")
+)
 _COUNTING = frozenset({"builtins.range", "numpy.arange", "torch.arange"})
 #: what they give has the arguments in it
 _TEXTS = frozenset({"os.path.join", "pathlib.Path", "builtins.str"})
@@ -99,7 +103,9 @@ def made_by(call: FunctionCall) -> Value:
     if own or (path == "torch.tensor" and values and values[0].taint is Taint.RANK_LOCAL):
         taint = Taint.RANK_LOCAL
     made = Made(path, site, call.args, call.keywords, call.node)
-    return Value((symbol(path, site, taint=taint),), taint, made, tags | own)
+    # asked again of the same number, it answers the same
+    asked = tuple(value.atoms for value in call.args) if path in _QUESTIONS and not call.keywords else site
+    return Value((symbol(path, asked, taint=taint),), taint, made, tags | own)
 
 
 def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:

@@ -114,9 +114,10 @@ def _by_choice(trace: Trace, branch: Branch, builder: Builder, ranks: range) -> 
     found: list[CollectiveDivergence] | None = None
     for rank in ranks:
         one = builder.build(trace, rank, rank, (branch, True))
-        one_left = builder.left
+        one_left, met = builder.left, builder.met
         two = builder.build(trace, rank, rank, (branch, False))
-        if _number(one) == _number(two):
+        # where the same was asked before and has ended the turn, one of the sides is never taken
+        if _number(one) == _number(two) or not (met and builder.met):
             continue
         if found is not None:
             return found, False

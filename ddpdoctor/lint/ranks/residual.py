@@ -7,7 +7,7 @@ same collectives exactly if their first cells have the same number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from ddpdoctor.lint.interpreter.trace import (
     ENDS,
@@ -25,10 +25,11 @@ from ddpdoctor.lint.interpreter.trace import (
     exits,
     leaves,
     operates,
+    steps,
 )
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.truths import implied, outcome, rank_decided
+from ddpdoctor.lint.values.truths import implied, outcome, own_parts, rank_decided
 from ddpdoctor.lint.values.values import Atom, Symbol
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
@@ -79,6 +80,11 @@ class _Path:
     def under(self, guard: Branch | None) -> _Path:
         return _Path(self.targets, self.chain, guard, self.assumed, self.loop)
 
+    def without(self, keys: Collection[int]) -> _Path:
+        """The path on which nothing is assumed of these conditions."""
+        assumed = {key: truth for key, truth in self.assumed.items() if key not in keys}
+        return _Path(self.targets, self.chain, self.guard, assumed, self.loop)
+
     def assuming(self, key: int, truth: bool) -> _Path:
         return _Path(self.targets, self.chain, self.guard, {**self.assumed, key: truth}, self.loop)
 
@@ -93,38 +99,50 @@ class Builder:
     both: frozenset[int] = frozenset()
     #: the branch under trial and the side that this rank takes
     chosen: tuple[Branch, bool] | None = None
+    #: the loops around that branch, by their `id`, and what it asks of this rank: other loops ask it of their own turns
+    around: frozenset[int] = frozenset()
+    asked: frozenset[int] = frozenset()
+    #: whether the rank comes to that branch
+    met: bool = False
     #: branches on the rank through which this rank left early
     left: list[EarlyExit] = field(default_factory=list)
     #: the trace that was built last, and whether control can leave its branches, by their `id`
     trace: Trace = ()
     leaving: dict[int, bool] = field(default_factory=dict)
+    #: the loops around each branch, by its place and condition
+    loops: dict[tuple[SourceSite, tuple[Atom, ...]], frozenset[int]] = field(default_factory=dict)
     #: the branch under which each open call was entered: a return from that call does not leave that branch
     entered: list[Branch | None] = field(default_factory=lambda: [None])
 
     def build(self, trace: Trace, rank: int, other: int, chosen: tuple[Branch, bool] | None = None) -> Cell | None:
         """The residual of `rank` for a comparison with `other`; `left` then holds its early exits."""
         if trace is not self.trace:
-            self.trace, self.leaving = trace, {}
+            self.trace, self.leaving, self.loops = trace, {}, _loops_around(trace)
         self.both = frozenset({rank, other})
-        self.rank, self.chosen, self.left = rank, chosen, []
+        self.rank, self.chosen, self.met, self.left = rank, chosen, False, []
         atom = _atom(chosen[0], rank) if chosen is not None else None
         assumed = implied(atom, chosen[1]) if isinstance(atom, Symbol) and chosen is not None else {}
+        if chosen is not None:
+            self.around = self.loops[chosen[0].site, chosen[0].truth]
+            self.asked = own_parts(atom) & assumed.keys()
         return self._sequence(trace, None, _Path(assumed=assumed))
 
     def _sequence(self, nodes: Trace, rest: Cell | None, path: _Path) -> Cell | None:
         if len(nodes) < 2:  # most sides of branches
             return self._node(nodes[0], rest, path) if nodes else rest
-        for node, here in reversed([*zip(nodes, self._paths(nodes, path), strict=True)]):
+        for node, here in reversed([*zip(nodes, self._paths(nodes, path), strict=False)]):
             rest = self._node(node, rest, here)
         return rest
 
     def _paths(self, nodes: Trace, path: _Path) -> Iterator[_Path]:
-        """The path at each node: after `if x: return`, `x` is false on it."""
+        """The path at each node that is reached: after `if x: return`, `x` is false on it."""
         for node in nodes:
             yield path
             if not isinstance(node, Branch) or leaves(node.then) is leaves(node.other):
                 continue
             side, _ = self._decide(node, path.assumed)
+            if side is not None and leaves(node.then if side else node.other):
+                return
             atom = _atom(node, self.rank)
             if side is None and isinstance(atom, Symbol):
                 path = path.assuming(atom.key, leaves(node.other) is not atom.negated)
@@ -161,6 +179,8 @@ class Builder:
         count = node.times[self.rank] if len(node.times) > 1 else node.times[0]
         if count == 0 and not isinstance(count, Symbol):
             return rest
+        if self.asked and id(node) not in self.around:
+            path = path.without(self.asked)
         if type(count) is int and 0 < count <= UNROLLED and not exits(node.body):
             # as often as the rank's number says: the iterations one by one, under the loop in the place of a branch
             guard = Branch(node.times, node.body, (), node.site, node.text, Tag.RANK)
@@ -293,6 +313,7 @@ class Builder:
     def _decide(self, node: Branch, assumed: Mapping[int, bool]) -> tuple[bool | None, bool]:
         """(the side that this rank takes, whether it thereby differs from other ranks)."""
         if self.chosen is not None and node.site == self.chosen[0].site and node.truth == self.chosen[0].truth:
+            self.met = True
             return self.chosen[1], True
         atom = _atom(node, self.rank)
         if isinstance(atom, Symbol):
@@ -307,6 +328,16 @@ class Builder:
     def _numbered(self, key: tuple[object, ...], rest: Cell | None) -> int:
         whole = (*key, _number(rest))
         return self.numbers.setdefault(whole, len(self.numbers) + 1)
+
+
+def _loops_around(trace: Trace) -> dict[tuple[SourceSite, tuple[Atom, ...]], frozenset[int]]:
+    """The loops around each branch, by its place and condition, wherever it stands."""
+    found: dict[tuple[SourceSite, tuple[Atom, ...]], frozenset[int]] = {}
+    for node, _, _, loops in steps(trace):
+        if isinstance(node, Branch):
+            place = node.site, node.truth
+            found[place] = found.get(place, frozenset()).union(id(loop) for loop, _ in loops)
+    return found
 
 
 def _joins_once(branch: Branch) -> bool:

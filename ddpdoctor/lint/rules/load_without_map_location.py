@@ -12,7 +12,7 @@ starts it, one that is loaded only with such an option, and one that is called p
 model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function, and where
 each command that starts the program starts one process on a machine, whose GPU 0 is its own, or the commands of the
 repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside one of
-the same file with map_location, is not reported.
+the same file with map_location, is not reported, nor is one under an option with which the program makes no group.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -237,6 +237,9 @@ def _in_the_job(facts: ModuleFacts, call: CallEvent, groups: list[CallEvent]) ->
     """In this file, and not in the process that only spawns the ranks, or in another file that this one reaches after
     creating its group."""
     root = call.context.calls[:1]
+    made = [group for group in groups if group.context.calls[:1] == root]
+    if made and all(_excludes(call, group) for group in made):
+        return False  # `if args.dist == "off":`, where the group is made under `if args.dist == "on":`
     if call.site.file == facts.module.path:
         spawns = [c for c in facts.named(*frameworks.SPAWNING) if c.context.calls[:1] == root]
         sites = {spawn.site for spawn in spawns}

@@ -161,3 +161,11 @@ def implied(symbol: Symbol, truth: bool) -> dict[int, bool]:
         elif len(own) == 1 or value is (name == "and"):
             known.update(implied(side, value))
     return known
+
+
+def own_parts(atom: Atom) -> frozenset[int]:
+    """What a condition asks that is not equal on all ranks, itself included, by the number of the symbols."""
+    if not isinstance(atom, Symbol) or atom.taint <= Taint.UNKNOWN:
+        return frozenset()
+    own: frozenset[int] = frozenset({atom.key})
+    return own.union(*map(own_parts, atom.parts[1:])) if atom.parts is not None else own
