@@ -34,10 +34,11 @@ _PYTHON = late_pattern(
 )
 _BY_HAND = late_pattern(rb"^(?=[^\n]*(?:" + _TOLD + rb"))" + _RUN)
 #: what every command has that starts a program in one of these ways
-_MAY_START = late_pattern(
+_STARTS = (
     rb"python|\./[\w./-]+\.py|torch|srun|mpi(?:run|exec)|dist-run|accelerate|deepspeed|horovodrun|colossalai"
     rb"|(?:lightning|fabric)\s+run"
 )
+_MAY_START = late_pattern(_STARTS)
 #: DeepSpeed's launcher, which passes the local rank as an option with an underscore
 _DEEPSPEED = late_pattern(rb"^[^\n]*?(?<![\w./-])deepspeed[ \t](?![^\n]*--no_local_rank)")
 #: a launcher that starts one process, or DeepSpeed's on one GPU of one machine, unless it is started on several nodes
@@ -314,6 +315,8 @@ def _starting(text: bytes, *, with_numbers: bool = True) -> _Commands:
     """The commands of a repository's text that may start a program, which are asked for again and again."""
     if _MAY_START.search(text) is None:
         return ()
+    if not with_numbers and b"$" not in text:
+        return _starting(text)
     return _filtered(text, _commands(text, None if with_numbers else {}, starting=True))
 
 
@@ -344,15 +347,47 @@ def _commands(
     """Each command with the number of its first line; for each program or launcher that a variable in it may hold, with
     that, and with the numbers that its variables are always given, if these are not named; `starting`: those that start
     nothing may be left out."""
+    programs: dict[bytes, list[bytes]] = {}
+    if b"$" in script:
+        programs = _numbers(script) if numbers is None else dict(numbers)
+        for name, program in _HOLDS.findall(script):
+            programs.setdefault(name, []).append(program)
+    text = _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))
+    for number, command in lines_to_read(text) if starting else numbered_lines(text):
+        yield from ((number, line) for line in _with_programs(joined(command), programs))
+
+
+def numbered_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines of a text with their numbers, each with those in which it goes on."""
     number = 1
-    programs = _numbers(script) if numbers is None else dict(numbers)
-    for name, program in _HOLDS.findall(script):
-        programs.setdefault(name, []).append(program)
-    for command in re.split(rb"(?<!\\)\n", _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))):
-        # few lines of a text start anything, and a variable may hold what does
-        if not starting or b"$" in command or b"\n" in command or _MAY_START.search(command) is not None:
-            yield from ((number, line) for line in _with_programs(joined(command), programs))
-        number += 1 + command.count(b"\n")
+    for line in re.split(rb"(?<!\\)\n", text):
+        yield number, line
+        number += 1 + line.count(b"\n")
+
+
+#: what a line has that may start something: it says so, a variable may hold what does, or it goes on
+TO_READ = late_pattern(_STARTS + rb"|\$|\\\n")
+_END = late_pattern(rb"(?<!\\)\n")
+
+
+def lines_to_read(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """Those of them that may start something: few in most texts."""
+    number, counted, end = 1, 0, -1
+    for found in TO_READ.finditer(text):
+        if found.start() < end:
+            continue
+        begin = found.start()
+        # back to where the line begins that goes on here
+        while (before := text.rfind(b"\n", 0, begin)) >= 0:
+            begin = before
+            if not text.endswith(b"\\", 0, before):
+                break
+        begin = begin + 1 if before >= 0 else 0
+        ended = _END.search(text, found.start())
+        end = ended.start() if ended is not None else len(text)
+        number += text.count(b"\n", counted, begin)
+        counted = begin
+        yield number, text[begin:end]
 
 
 def _numbers(script: bytes) -> dict[bytes, list[bytes]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ddpdoctor.lint.deferred import launch_scripts
 
@@ -248,3 +250,16 @@ def test_the_newest_torch_that_a_text_asks_for(text: str, newest: list[tuple[int
 )
 def test_the_folder_of_a_program_whose_name_a_variable_has(command: str, folders: list[str]) -> None:
     assert list(launch_scripts.folders_started(command.encode())) == folders
+
+
+PARTS = ["\n", "\\\n", "\\", "$X", " ", "python", "a.py", "x" * 9, "torchrun", "#"]
+TEXTS = st.lists(st.sampled_from(PARTS)).map("".join)
+    "".join
+)
+
+
+@given(TEXTS)
+def test_the_lines_that_may_start_something_are_those_of_all_lines(text: str) -> None:
+    raw = text.encode()
+    wanted = [line for line in launch_scripts.numbered_lines(raw) if launch_scripts.TO_READ.search(line[1])]
+    assert list(launch_scripts.lines_to_read(raw)) == wanted
