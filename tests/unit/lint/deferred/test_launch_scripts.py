@@ -254,8 +254,6 @@ def test_the_folder_of_a_program_whose_name_a_variable_has(command: str, folders
 
 PARTS = ["\n", "\\\n", "\\", "$X", " ", "python", "a.py", "x" * 9, "torchrun", "#"]
 TEXTS = st.lists(st.sampled_from(PARTS)).map("".join)
-    "".join
-)
 
 
 @given(TEXTS)
