@@ -12,7 +12,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import FunctionNode, Module, once
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
@@ -64,15 +64,10 @@ def _entering(modules: Sequence[Module]) -> dict[str, str]:
     found: dict[str, str] = {}
     inside: dict[str, set[ast.AST]] = {}
     for module in modules:
-        calls: list[ast.Call] = module.of(ast.Call)
-        for call in calls:
-            spec = collectives.COLLECTIVES.get(module.imported(call.func))
-            if spec is None or spec.pairwise:
-                continue
-            found[last_name(call.func)] = spec.op
-            scope = innermost_function(module.tree, call.lineno)
+        for called, op, scope in _collectives(module):
+            found[called] = op
             if scope is not None:
-                found[scope.name] = spec.op
+                found[scope.name] = op
                 inside.setdefault(scope.name, set()).add(scope)
     defined = (
         Counter(
@@ -84,6 +79,18 @@ def _entering(modules: Sequence[Module]) -> dict[str, str]:
         else Counter()
     )
     return {name: op for name, op in found.items() if defined[name] <= len(inside.get(name, ()))}
+
+
+@once
+def _collectives(module: Module) -> list[tuple[str, str, FunctionNode | None]]:
+    """(name that is called, collective, function around the call) of each collective of all ranks in a file."""
+    calls: list[ast.Call] = module.of(ast.Call)
+    specs = ((call, collectives.COLLECTIVES.get(module.imported(call.func))) for call in calls)
+    return [
+        (last_name(call.func), spec.op, innermost_function(module.tree, call.lineno))
+        for call, spec in specs
+        if spec is not None and not spec.pairwise
+    ]
 
 
 def _held(over: ast.expr) -> ast.expr | None:

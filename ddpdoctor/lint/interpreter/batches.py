@@ -90,9 +90,12 @@ def evaluates(here: Frame | Context, loop: ast.AST) -> bool:
 def mode_before(part: ast.AST, line: int) -> str:
     """The mode that a network was put into last in a part of the source before a line: "train", "eval", or "" if it is
     not said."""
-    calls = (node for node in walk(part) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
-    said = [(node.lineno, name) for node in calls if node.lineno < line and (name := last_name(node.func)) in _MODES]
-    return max(said, default=(0, ""))[1]
+    known: list[tuple[int, str]] | None = part.__dict__.get("_modes_in")
+    if known is None:
+        calls = (node for node in walk(part) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+        known = [(node.lineno, name) for node in calls if (name := last_name(node.func)) in _MODES]
+        part.__dict__["_modes_in"] = known
+    return max(((at, mode) for at, mode in known if at < line), default=(0, ""))[1]
 
 
 #: methods that put a network into evaluation, and into training
