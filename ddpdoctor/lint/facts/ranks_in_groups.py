@@ -103,14 +103,23 @@ def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield node.arg, node.value
 
 
+@once
+def _stored(module: Module) -> dict[str, list[ast.expr]]:
+    """All that a file gives to anything of a name, by the names."""
+    found: dict[str, list[ast.expr]] = {}
+    for name, value in _assigned(module.tree):
+        found.setdefault(name, []).append(value)
+    return found
+
+
 def _kept(facts: ModuleFacts, attribute: str) -> list[tuple[Module, ast.expr]]:
     """What the program stores under the name of an attribute, but for constants."""
     modules = {m.path: m for m in (*facts.modules, *facts.imported)}
     return [
         (module, value)
         for module in modules.values()
-        for name, value in (_assigned(module.tree) if attribute in module.words else ())
-        if name == attribute and not isinstance(value, ast.Constant) and last_name(value) != name
+        for value in (_stored(module).get(attribute, ()) if attribute in module.words else ())
+        if not isinstance(value, ast.Constant) and last_name(value) != attribute
     ]
 
 
@@ -123,7 +132,7 @@ def is_kept_of_group(facts: ModuleFacts, node: ast.expr | None) -> bool:
 def _is_asked(module: Module, value: ast.expr, depth: int = 0) -> bool:
     """Whether it is what `get_group_rank` gives, perhaps in a variable that has nothing else but constants."""
     if isinstance(value, ast.Name) and depth < _DEEPEST:
-        values = [v for name, v in _assigned(module.tree) if name == value.id and not isinstance(v, ast.Constant)]
+        values = [v for v in _stored(module).get(value.id, ()) if not isinstance(v, ast.Constant)]
         return bool(values) and all(_is_asked(module, v, depth + 1) for v in values)
     return isinstance(value, ast.Call) and module.imported(value.func) == _IN_GROUP
 
