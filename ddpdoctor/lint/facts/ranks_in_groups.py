@@ -12,7 +12,7 @@ from ddpdoctor.lint.values.abstract_objects import GroupOf, Made
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, Taint, Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import FunctionNode, Module
+from ddpdoctor.program.modules import FunctionNode, Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
