@@ -168,7 +168,9 @@ def _takes_one_number(call: CallEvent) -> bool:
     """Whether each buffer is for one number, which is all that any rank can give: the loss of a batch."""
     buffers = call.argument(0, "tensor_list")
     listed = buffers.object if buffers is not None else None
-    first = listed.element if isinstance(listed, Listed) else listed.items[0] if isinstance(listed, Items) else None
+    first = listed.element if isinstance(listed, Listed) else None
+    if isinstance(listed, Items) and listed.items:
+        first = listed.items[0]
     made = first.object if first is not None else None
     while isinstance(made, Method):
         made = made.receiver.object  # `torch.zeros(1).cuda()`
