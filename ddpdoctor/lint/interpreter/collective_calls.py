@@ -98,8 +98,8 @@ def _transfer(call: FunctionCall) -> Transfer:
     tag = call.argument(row.position("tag"), "tag") if row is not None else None
     whole = _members(call, _PLAIN) is None and not any(k.startswith("group_") for k, _ in call.keywords)
     if row is None or peer is None or not whole or "object" in row.name:
-        return Transfer("", (), 0, call.site)
-    return Transfer(row.name, peer.atoms, 0 if tag is None else tag.at(0), call.site)
+        return Transfer("", (), (0,), call.site)
+    return Transfer(row.name, peer.atoms, (0,) if tag is None else tag.atoms, call.site)
 
 
 _PLAIN = Collective("send", 2)

@@ -53,7 +53,8 @@ class Transfer(NamedTuple):
     op: str
     #: the other rank, one atom for all ranks or one per rank
     peers: tuple[Atom, ...]
-    tag: Atom
+    #: by which both sides know which one it is, in the same way
+    tags: tuple[Atom, ...]
     site: SourceSite
 
 

@@ -9,7 +9,7 @@ who waits for such a rank is not stuck.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.trace import (
@@ -80,17 +80,23 @@ class _UndecidedError(Exception):
     """What follows is not known."""
 
 
-def stuck(trace: Trace, *, whole: bool) -> Stuck | None:
-    """The ranks that can never leave a transfer, whatever the size of the job; `whole`: nothing follows the trace."""
+def stuck(trace: Trace, *, whole: bool, tags: Collection[bool] = (True,)) -> Stuck | None:
+    """The ranks that can never leave a transfer, whatever the size of the job.
+
+    Args:
+        trace: What the ranks do.
+        whole: Whether nothing follows the trace.
+        tags: Whether the backend tells transfers apart by their tags; both where that is not known.
+    """
     if not transfers(trace):
         return None
-    found = [left(trace, whole=whole, size=size) for size in _SIZES]
+    found = [left(trace, whole=whole, size=size, tagged=tagged) for tagged in tags for size in _SIZES]
     return found[0] if all(found) else None
 
 
-def left(trace: Trace, *, whole: bool, size: int = WORLD) -> Stuck | None:
+def left(trace: Trace, *, whole: bool, size: int = WORLD, tagged: bool = True) -> Stuck | None:
     """The ranks that can never leave a transfer in a job of the first so many ranks."""
-    return _Job([_Program(rank, whole=whole).following(trace) for rank in range(size)]).run()
+    return _Job([_Program(rank, whole=whole, tagged=tagged).following(trace) for rank in range(size)]).run()
 
 
 @record(slots=True)
@@ -100,6 +106,8 @@ class _Program:
     rank: int
     #: its last step is its end
     whole: bool
+    #: transfers are told apart by their tags
+    tagged: bool
     steps: list[_Step] = field(default_factory=list)
     chain: list[SourceSite] = field(default_factory=list)
     #: the sides that were taken of conditions, by symbol
@@ -141,12 +149,13 @@ class _Program:
 
     def _transfer(self, node: Transfer) -> None:
         peer = node.peers[self.rank] if len(node.peers) > 1 else (*node.peers, None)[0]
-        if type(peer) is not int or not 0 <= peer < WORLD or isinstance(node.tag, Symbol):
+        tag = (node.tags[self.rank] if len(node.tags) > 1 else node.tags[0]) if self.tagged else 0
+        if type(peer) is not int or not 0 <= peer < WORLD or isinstance(tag, Symbol):
             raise _UndecidedError
         if peer == self.rank and not self.whole:
             # a function for the other ranks: this one does not come here
             raise _UndecidedError
-        self._add(_Step(node.op, peer, node.tag, (self.rank,), node.site, ()))
+        self._add(_Step(node.op, peer, tag, (self.rank,), node.site, ()))
 
     def _branch(self, node: Branch) -> None:
         atom = node.truth[self.rank] if len(node.truth) > 1 else node.truth[0]

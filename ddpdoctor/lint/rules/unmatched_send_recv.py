@@ -8,7 +8,7 @@ what is sent, or the other rank waits in a collective.
 ## Why it hangs
 A send ends when the other rank receives, and a receive when the other rank sends. With gloo both wait for each other,
 however small the tensor; with NCCL the two ranks first make a communicator, for which both have to come, and then run
-on one stream.
+on one stream. Gloo takes transfers of different tags for different ones; NCCL ignores tags.
 
 ## Example
 ```python
@@ -37,13 +37,14 @@ other groups, objects, and what is behind a condition that may differ between ra
 which nothing shows that it can hold makes a warning.
 
 ## References
-https://docs.pytorch.org/docs/stable/distributed.html#point-to-point-communication
+https://docs.pytorch.org/docs/stable/distributed.html#point-to-point-communication (that NCCL has no tags: `isend`)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import devices
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.ranks.transfers import Stuck, Waiting, stuck
 from ddpdoctor.lint.rule import LintRule
@@ -66,13 +67,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.alone:
         return
     told = set()
+    tags = _told_apart(facts)
     for root in facts.analysis.roots:
         whole = root.name == _SCRIPT
-        found = stuck(root.trace, whole=whole)
+        found = stuck(root.trace, whole=whole, tags=tags)
         if found is None or found.waiting[0].site in told:
             continue
         told.add(found.waiting[0].site)
         yield _finding(facts, found, whole=whole)
+
+
+def _told_apart(facts: ModuleFacts) -> tuple[bool, ...]:
+    """Whether transfers are told apart by their tags: not by NCCL."""
+    groups = facts.named(devices.GROUP)
+    if groups and not any(devices.may_be_on_nccl(facts, group) for group in groups):
+        return (True,)
+    only_nccl = groups and all(devices.on_nccl(facts, group) for group in groups)
+    return (False,) if only_nccl else (True, False)
 
 
 def _finding(facts: ModuleFacts, found: Stuck, *, whole: bool) -> Finding | None:
