@@ -190,10 +190,20 @@ def _met_by_name(repository: Repository, finding: Finding) -> Confirmation | Non
     return None
 
 
-def _several_devices(repository: Repository, _finding: Finding) -> Confirmation | None:
-    """Whether settings that a program hands on to Lightning are for several devices."""
-    several = repository.configurations.use_several_devices
-    return Confirmation("a file of settings has it use several devices") if several else None
+#: an option that has Lightning use several devices: `--gpus 4`, `trainer.devices=-1`, `--strategy ddp`
+_SEVERAL_DEVICES = late_pattern(
+    rb"\b(?:num[-_])?(?:gpus|devices|nodes)[= ]+[\"'\[]*(?:-1|[2-9]|[1-9]\d|\d+\s*,\s*\d)"
+    rb"|\bstrategy[= ]+[\"']?(?:ddp|fsdp|deepspeed)"
+)
+
+
+def _several_devices(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether settings or options that a program hands on to Lightning are for several devices."""
+    if repository.configurations.use_several_devices:
+        return Confirmation("a file of settings has it use several devices")
+    commands = repository.launches.shown_commands(path_of(finding))
+    several = any(map(_SEVERAL_DEVICES.search, commands))
+    return Confirmation("a command that starts it has it use several devices") if several else None
 
 
 #: what the other files have to show, by code; None if they do not

@@ -107,22 +107,26 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
 
 
 def is_split(facts: ModuleFacts) -> bool | None:
-    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone; None if settings
-    that it hands on may do so."""
+    """Whether the file tells Lightning to use several devices, and not to leave the samplers alone; None if settings or
+    options that it hands on may do so."""
     texts = facts.texts
     if any(word in text for text in texts for word in frameworks.LEAVING_SAMPLERS):
         return False
-    given = [k for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING]
+    given = [k.value for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING]
     if not given and any(call.opaque for call in facts.named(frameworks.LIGHTNING)):
         return None
-    return any(not _is_single(keyword.value) for keyword in given)
+    asked = [_asks_for_several(value) for value in given]
+    return True if True in asked else None if None in asked else False
 
 
-def _is_single(value: ast.expr) -> bool:
-    """Whether it asks for one device, or leaves the choice to Lightning."""
+def _asks_for_several(value: ast.expr) -> bool | None:
+    """Whether it asks for more than one device, and does not leave the choice to Lightning; None if that is not
+    written there."""
     if isinstance(value, (ast.List, ast.Tuple)):
-        return len(value.elts) < 2
-    return isinstance(value, ast.Constant) and value.value in (None, 0, 1, "0", "1", "auto")
+        return len(value.elts) > 1
+    if isinstance(value, ast.UnaryOp):
+        return True  # -1: all devices
+    return value.value not in (None, 0, 1, "0", "1", "auto") if isinstance(value, ast.Constant) else None
 
 
 def _is_own(facts: ModuleFacts, info: ClassInfo, steps: tuple[Step, ...], call: ast.Call) -> bool:

@@ -34,8 +34,8 @@ No automatic fix.
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
 a DistributedSampler, because a metric of all the data is the same on every rank. With Lightning it is reported only if
-the file tells the Trainer to use several devices (a hint where settings that it hands on may do so, unless a file of
-the repository does) and the logged value is a loss, a result of the network, or of an
+the file tells the Trainer to use several devices (a hint where settings or options that it hands on may do so, unless a
+file or a command of the repository does) and the logged value is a loss, a result of the network, or of an
 object of the project that the validation fills and that has nothing to do with other ranks; what
 `compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are equal on all
 ranks.

@@ -998,6 +998,24 @@ def test_settings_for_several_devices(settings: str, severity: str, repository: 
     assert finding.severity.value == severity
 
 
+@pytest.mark.parametrize(
+    ("trainer", "command", "severity"),
+    [
+        ("devices=args.devices", "python fit.py --devices 4", "warning"),
+        ("devices=args.devices", "python fit.py --devices 0,1", "warning"),
+        ("devices=args.devices", "python fit.py --devices 1", "hint"),
+        ("strategy=args.strategy", "python fit.py --strategy ddp", "warning"),
+        ("devices=args.devices", "echo", "hint"),
+        ("devices=4", "python fit.py", "warning"),
+    ],
+)
+def test_options_for_several_devices(trainer: str, command: str, severity: str, repository: Repository) -> None:
+    program = FITS.replace('**settings["trainer"]', trainer)
+    repository({"fit.py": program, "net.py": FOLLOWS, "run.sh": f"{command}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD181"}))).findings
+    assert finding.severity.value == severity
+
+
 ENDS = """\
 import torch.distributed as dist
 
