@@ -16,6 +16,7 @@ from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, depends_on_th
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 
 #: what does harm at the moment in which a line runs
@@ -46,10 +47,26 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
         return None
     for tree, line in trees_at(places_of(finding)):
         for asked, names in asked_values.asked_at(tree, line):
-            said = _never_one_of(repository, asked, names)
+            said = _always_others(repository, path_of(finding), asked, names) or _never_one_of(repository, asked, names)
             if said:
                 return Confirmation(said, Severity.HINT, condition=f"if {asked} is {' or '.join(names)}, ")
     return None
+
+
+def _always_others(repository: Repository, path: str, asked: str, names: tuple[str, ...]) -> str:
+    """What says that each command which starts several ranks of a program gives a setting another name, "" if one may
+    not."""
+    commands = repository.launches.shown_commands(path)
+    several = [command for command in commands if not _starts_one(repository, path, command)]
+    values = [given_options.value_in(command, (asked,)) for command in several]
+    if not values or not all(map(_PLAIN.fullmatch, values)) or not set(values).isdisjoint(names):
+        return ""
+    told = " or ".join(dict.fromkeys(values))
+    return f"each script or text that starts several ranks of it passes --{asked} {told}"
+
+
+#: a value in which nothing is put in place
+_PLAIN = late_pattern(r"[\w.-]+")
 
 
 def _never_one_of(repository: Repository, asked: str, names: tuple[str, ...]) -> str:

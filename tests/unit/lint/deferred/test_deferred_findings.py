@@ -2666,3 +2666,25 @@ def test_a_function_that_only_an_option_calls(script: str, severity: str, reposi
     repository({"train.py": SCORES, "run.sh": f"{script}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [
+        ("torchrun --nproc_per_node 4 train.py --data imagenet", "hint"),
+        ("torchrun --nproc_per_node 4 train.py --data=imagenet\npython train.py --data cifar10", "hint"),
+        ("torchrun --nproc_per_node 4 train.py --data imagenet\ntorchrun train.py --data cifar10", "warning"),
+        ("torchrun --nproc_per_node 4 train.py --data imagenet\ntorchrun train.py --data $DATA", "warning"),
+        ("torchrun --nproc_per_node 4 train.py --data imagenet\ntorchrun train.py", "warning"),
+    ],
+)
+def test_a_setting_that_all_commands_give_another_name(script: str, severity: str, repository: Repository) -> None:
+    program = SCORES.replace("args.do_test", 'args.data == "cifar10"').replace(
+        "scored(args, model)\n\n\nif", "CIFAR10(args.root, download=True)\n\n\nif"
+    )
+    program = program.replace(
+        "    data = CIFAR10(args.root, download=True)\n    return evaluated(model, data)", "    return evaluated(model)"
+    )
+    repository({"train.py": program, "run.sh": f"{script}\n", "README.md": "cifar10 and imagenet\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
