@@ -18,7 +18,7 @@ from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.options import Option
 
 #: by the name under which a program reads them
-_Options = Mapping[str, Sequence[Option]]
+Options = Mapping[str, Sequence[Option]]
 
 
 class Asked(NamedTuple):
@@ -43,12 +43,12 @@ def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
     return [_asked(module, dests) for dests in (read, *needed) if dests]
 
 
-def given_in(module: Module) -> _Options:
+def given_in(module: Module) -> Options:
     """The options that a file declares and leaves to who gives them: it does not set them itself."""
     return {dest: declared for dest, declared in module.options.items() if dest not in module.given}
 
 
-def given_in_all(texts: Iterable[bytes]) -> _Options:
+def given_in_all(texts: Iterable[bytes]) -> Options:
     """The options that some files of one program declare, and that none of them sets."""
     modules = [module for text in texts if (module := module_of(text)) is not None]
     given = frozenset[str]().union(*(module.given for module in modules))
@@ -60,7 +60,7 @@ def given_in_all(texts: Iterable[bytes]) -> _Options:
     return found
 
 
-def needed_at(tree: ast.Module, line: int, options: _Options) -> Iterator[str]:
+def needed_at(tree: ast.Module, line: int, options: Options) -> Iterator[str]:
     """Of the options of a program, those without each of which a line does not run."""
     return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])
 
@@ -71,7 +71,7 @@ _MOST_WAYS = 16
 
 
 def ways_to(
-    tree: ast.Module, line: int, options: _Options, is_used_elsewhere: Callable[[str], bool]
+    tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool]
 ) -> list[frozenset[str]]:
     """The options that have to be given for a line to run, for each of the ways to it: all of them on that way; through
     the calls of the function around it where only its own file calls that."""
@@ -79,7 +79,7 @@ def ways_to(
 
 
 def _ways_to(
-    tree: ast.Module, line: int, options: _Options, is_used_elsewhere: Callable[[str], bool], depth: int
+    tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool], depth: int
 ) -> Iterator[frozenset[str]]:
     here = frozenset(needed_at(tree, line, options))
     function = innermost_function(tree, line)

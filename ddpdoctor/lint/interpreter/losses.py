@@ -7,6 +7,7 @@ loss that a collective had changed would have none.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -43,14 +44,13 @@ def _found_back_from(function: ast.AST) -> frozenset[str]:
     for _ in range(_STEPS):
         found |= {name for target, value in bound if target in found for name in names_in(value)}
     # what is counted up is passed to the network, and no network computes it
-    return frozenset(found - {name for node in nodes for name in _counted(node)})
+    return frozenset(found - _counted(nodes))
 
 
-def _counted(node: ast.AST) -> list[str]:
-    """The variable that `step += 1` counts."""
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Constant):
-        return []
-    return [node.target.id] if isinstance(node.target, ast.Name) else []
+def _counted(nodes: Iterable[ast.AST]) -> set[str]:
+    """The variables that are counted up: `step += 1`."""
+    counts = (n for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.value, ast.Constant))
+    return {node.target.id for node in counts if isinstance(node.target, ast.Name)}
 
 
 def _bound(node: ast.AST) -> list[tuple[str, ast.expr]]:

@@ -68,22 +68,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     for setter in facts.named(*devices.SETTERS):
         if not all(any(_precedes(call, setter) for call in calls) for calls in (facts.named(devices.GROUP), ran)):
             continue
-        before = [c for c in facts.calls if _precedes(c, setter)]
-        groups = [c for c in before if c.path == devices.GROUP and _on_nccl(facts, c, before) and not devices.bound(c)]
-        if not groups or any(c.path in devices.SETTERS for c in before):
-            continue
-        early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
-        if early:
-            first = min(early, key=_only_touches)
+        if (early := _early(facts, setter)) is not None:
+            group, first = early
             op = first.path.rpartition(".")[2]
             touches = _only_touches(first)
             message = f"{op} has already {_TOUCHED if touches else _RAN}: select the device before it"
-            related = ((first.site, f"{op} here"), (groups[0].site, "the NCCL group is created here"))
+            related = ((first.site, f"{op} here"), (group.site, "the NCCL group is created here"))
             fix = _fix(facts, first, setter)
             severity = Severity.HINT if touches else None
             yield facts.finding(
                 RULE, setter.site, message, related=related, fix=fix, context=setter.context, severity=severity
             )
+
+
+def _early(facts: ModuleFacts, setter: CallEvent) -> tuple[CallEvent, CallEvent] | None:
+    """The NCCL group, and a collective on the current device, that the first choice of a device comes after."""
+    before = [c for c in facts.calls if _precedes(c, setter)]
+    groups = [c for c in before if c.path == devices.GROUP and _on_nccl(facts, c, before) and not devices.bound(c)]
+    if not groups or any(c.path in devices.SETTERS for c in before):
+        return None
+    early = [c for c in before if c.index > groups[0].index and _on_current(facts, c, before)]
+    return (groups[0], min(early, key=_only_touches)) if early else None
 
 
 #: what a barrier has done on GPU 0, and what other collectives have
