@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
 from ddpdoctor.lint.values.values import Value
-from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import dotted, last_name, walk
 
 #: most classes and containers that are looked at for one network
@@ -57,10 +57,26 @@ def has_buffers(machine: Machine, network: Value) -> bool | None:
     found = classes(machine, network)
     if not found or len(found) >= _MOST:
         return None
-    names = {name for info in found for node in walk(info.node) if (name := _name(node))}
+    makers = _makers(machine, found)
+    sources = (*(info.node for info in found), *(maker.node for maker in makers))
+    names = {name for source in sources for node in walk(source) if (name := _name(node))}
     if not names.isdisjoint(heuristics.HAS_BUFFERS.words):
         return True
-    return False if all(_in_sight(machine, info, found) for info in found) else None
+    return False if len(makers) < _MOST and all(_in_sight(machine, maker, found) for maker in makers) else None
+
+
+def _makers(machine: Machine, found: list[ClassInfo]) -> list[FunctionInfo]:
+    """The constructors, the functions of the project that they call by name, and those that these call:
+    `conv_bn(3, 64)`."""
+    inits = (find_method(machine, info, "__init__") for info in found)
+    makers: list[FunctionInfo] = [init for init in inits if init is not None]
+    for maker in makers:
+        if len(makers) < _MOST:
+            called = {n.func.id for n in walk(maker.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+            values = (global_value(machine, maker.module, name) for name in sorted(called))
+            more = (v.object.info for v in values if v is not None and isinstance(v.object, Function))
+            makers += [info for info in more if info not in makers]
+    return makers
 
 
 def has(machine: Machine, network: Value, name: str) -> bool | None:
@@ -101,18 +117,18 @@ def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _in_sight(machine: Machine, info: ClassInfo, found: list[ClassInfo]) -> bool:
-    """Whether all that its constructor calls is torch's, a class that was looked at, or makes no module."""
-    init = find_method(machine, info, "__init__")
-    for node in walk(init.node) if init is not None else ():
+def _in_sight(machine: Machine, maker: FunctionInfo, found: list[ClassInfo]) -> bool:
+    """Whether all that a function calls is torch's, a class that was looked at, a function that is, or makes no
+    module."""
+    for node in walk(maker.node):
         if not isinstance(node, ast.Call):
             continue
-        value = global_value(machine, info.module, node.func.id) if isinstance(node.func, ast.Name) else None
+        value = global_value(machine, maker.module, node.func.id) if isinstance(node.func, ast.Name) else None
         made = value.object if value is not None else None
-        package = info.module.imported(node.func).partition(".")[0]
+        package = maker.module.imported(node.func).partition(".")[0]
         if isinstance(made, Class):
             if made.info not in found:
                 return False
-        elif isinstance(made, Function) or (package and package not in _PLAIN):
+        elif package and package not in _PLAIN and not isinstance(made, Function):
             return False
     return True
