@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from ddpdoctor import workers
 from ddpdoctor.lint import files, registry, repeats
 from ddpdoctor.lint.cache import Cache
-from ddpdoctor.lint.deferred import deferral
+from ddpdoctor.lint.deferred import open_findings
 from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
@@ -80,7 +80,7 @@ def lint(
 
 def _left_out(results: list[FileResult], findings: tuple[Finding, ...], settings: Settings) -> int:
     """How many hints are not reported, without those that other files have made more of."""
-    open_ = (f for r in results for f in r.unsure if deferral.stays(f) and not settings.shows(f))
+    open_ = (f for r in results for f in r.unsure if open_findings.stays(f) and not settings.shows(f))
     places = {in_order(f) for f in open_}
     return sum(result.hints for result in results) - sum(in_order(f) in places for f in findings)
 
@@ -105,6 +105,9 @@ def _with_confirmed(results: list[FileResult], named: Set[str], cache: Cache | N
     open_ = _unproved(results)
     if not open_:
         return [f for r in results for f in r.findings]
+    # imported only when needed: most single files leave nothing open, and it takes a tenth of the time of one
+    from ddpdoctor.lint.deferred import deferral
+
     told = with_room(lambda: [*deferral.confirmed(open_, named, cache, jobs=jobs)])
     # where the finding that was about another one turned out a hint, the other one has to be asked about by itself
     hints = {_place(f) for f in told if f.severity is Severity.HINT}

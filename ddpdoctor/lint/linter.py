@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry
-from ddpdoctor.lint.deferred import deferral
-from ddpdoctor.lint.deferred.started_ranks import OF_SEVERAL_RANKS
+from ddpdoctor.lint.deferred import open_findings
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.grounds import Grounds, digest
@@ -113,7 +112,7 @@ class Linter:
         module = self._parsed(absolute, decoded.text)
         if isinstance(module, source.Unreadable):
             unread = unreadable(path, module, decoded.text)
-            return self._result(path, [unread if named else deferral.if_used(unread)], decoded)
+            return self._result(path, [unread if named else open_findings.if_used(unread)], decoded)
         said = taint_comments.of(module)
         if suppress.whole_file(said.comments):
             return FileResult(path, ())
@@ -168,10 +167,10 @@ class Linter:
         relative = os.path.relpath(path, self._root) if self._root else path
         silenced = ignored_here(self._settings, relative, known)
         findings = [f for f in findings if f.code in self._settings.codes and f.code not in silenced]
-        open_ = tuple(f for f in findings if deferral.unsure(f))
-        dropped = {f for f in open_ if not deferral.stays(f)}
+        open_ = tuple(f for f in findings if open_findings.unsure(f))
+        dropped = {f for f in open_ if not open_findings.stays(f)}
         shown = (f for f in findings if self._settings.shows(f) and f not in dropped)
-        kept = sorted(map(deferral.settled, shown), key=in_order)
+        kept = sorted(map(open_findings.settled, shown), key=in_order)
         hints = sum(not self._settings.shows(f) for f in findings if f not in dropped)
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept), hints=hints)
@@ -197,7 +196,7 @@ def _as_run(module: modules.Module, finding: Finding) -> Finding:
             if any(name.id == node.name for name in module.of(ast.Name)):
                 return finding
             return _lowered(finding, node.lineno, "no cell calls this function")
-        if inside and not isinstance(node, ast.ClassDef) and finding.code in OF_SEVERAL_RANKS:
+        if inside and not isinstance(node, ast.ClassDef) and finding.code in open_findings.OF_SEVERAL_RANKS:
             if _IN_ALL_ENGINES in module.words:
                 return finding
             return _lowered(finding, node.lineno, "a cell runs in one process, the notebook's own")

@@ -29,11 +29,6 @@ def path_of(finding: Finding) -> str:
     return os.path.abspath(finding.file)  # noqa: PTH100 - as the paths of scripts and programs
 
 
-def is_unreached(finding: Finding) -> bool:
-    """Whether nothing in its own file shows that several ranks come there."""
-    return any(note.role is RelatedRole.UNREACHED for note in finding.related)
-
-
 def places_of(finding: Finding) -> list[tuple[str, int]]:
     """Where a finding is, and what it is about in other files."""
     meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)

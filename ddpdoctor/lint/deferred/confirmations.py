@@ -16,10 +16,11 @@ from ddpdoctor.lint.deferred.asked_versions import (
     older_torch,
     unparsed,
 )
-from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached, path_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
+from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
 from ddpdoctor.lint.deferred.started_ranks import (

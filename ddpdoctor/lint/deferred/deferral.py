@@ -1,4 +1,4 @@
-"""Which findings are deferred, and what becomes of them. Impure: reads files."""
+"""What becomes of deferred findings. Impure: reads files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,12 @@ from typing import NamedTuple
 from ddpdoctor import workers
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.cache import Cache
-from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached
+from ddpdoctor.lint.deferred.confirmation import Confirmation
 from ddpdoctor.lint.deferred.confirmations import confirmation
+from ddpdoctor.lint.deferred.open_findings import OPEN, is_noted
 from ddpdoctor.lint.deferred.repository import Repository, top_of
-from ddpdoctor.lint.deferred.started_ranks import depends_on_the_start
 from ddpdoctor.lint.files import observed
-from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
-
-#: notes of what only the project's other files can show
-_OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})
-#: nothing is said of these unless they are confirmed
-_DROPPED = frozenset({"DD101", "DD134"})
+from ddpdoctor.model.finding import Finding, Related, Severity
 
 
 def confirmed(
@@ -94,10 +89,10 @@ def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 def _confirmed(project: _Project) -> Iterator[Finding]:
     for finding in project.open:
         started = finding.file in project.named
-        shown = confirmation(project.repository, finding, asked=_noted(finding), started=started)
+        shown = confirmation(project.repository, finding, asked=is_noted(finding), started=started)
         if shown is not None:
-            notes = tuple(_told(note, shown) if note.role in _OPEN else note for note in finding.related)
-            if shown.at is not None and not _noted(finding):
+            notes = tuple(_told(note, shown) if note.role in OPEN else note for note in finding.related)
+            if shown.at is not None and not is_noted(finding):
                 notes = (*notes, Related(os.path.relpath(shown.at.file), shown.at.line, shown.said, shown.at.cell))
             message = shown.condition + finding.message.removeprefix(finding.condition)
             # of a rule that is off by default, no more is said where its hint is confirmed
@@ -110,30 +105,3 @@ def _told(note: Related, shown: Confirmation) -> Related:
         return replace(note, message=shown.said)
     file, line, cell = shown.at
     return replace(note, message=shown.said, file=os.path.relpath(file), line=line, cell=cell)
-
-
-def if_used(finding: Finding) -> Finding:
-    """A warning of a file that does no harm where nothing in the project uses it."""
-    note = Related(finding.file, finding.line, "", role=RelatedRole.UNSTARTED)
-    return replace(finding, related=(*finding.related, note)) if finding.severity is Severity.WARNING else finding
-
-
-def settled(finding: Finding) -> Finding:
-    """The finding as it is told where nothing answers the question whether it happens for certain."""
-    notes = tuple(note for note in finding.related if note.role is not RelatedRole.UNSTARTED)
-    return finding if len(notes) == len(finding.related) else replace(finding, related=notes)
-
-
-def unsure(finding: Finding) -> bool:
-    """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
-    return _noted(finding) or depends_on_the_start(finding)
-
-
-def _noted(finding: Finding) -> bool:
-    return any(note.role in _OPEN for note in finding.related)
-
-
-def stays(finding: Finding) -> bool:
-    """Whether it is worth a look even if no other file confirms it."""
-    open_ = any(note.role is RelatedRole.UNCONFIRMED for note in finding.related)
-    return not (finding.code in _DROPPED and open_) and not is_unreached(finding)

@@ -7,8 +7,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.deferred.confirmation import Confirmation, is_unreached, path_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
 from ddpdoctor.lint.deferred.launches import Place, place_of
+from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import SEVERAL
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity

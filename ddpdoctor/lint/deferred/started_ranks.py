@@ -6,6 +6,7 @@ from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.launch_scripts import says_launched
 from ddpdoctor.lint.deferred.launches import place_of
+from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
@@ -31,27 +32,11 @@ def starts_otherwise(repository: Repository, path: str) -> bool:
     return is_program or not launches.by_launcher
 
 
-#: what does harm only where a program runs as several ranks, and is no proof of a hang
-OF_SEVERAL_RANKS = frozenset({
-    "DD101", "DD102", "DD103", "DD106", "DD108", "DD110", "DD124", "DD125", "DD131", "DD132", "DD133", "DD135", "DD136",
-    "DD137", "DD138", "DD141", "DD142", "DD143", "DD144", "DD152", "DD153", "DD154", "DD155", "DD156", "DD160", "DD162",
-    "DD163", "DD165", "DD167", "DD168", "DD170", "DD171", "DD173", "DD174", "DD175", "DD176", "DD181", "DD182", "DD184",
-    "DD186",
-})  # fmt: skip
-#: what does harm only where several ranks get there
-IF_SEVERAL_COME = frozenset({
-    "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD122",
-    "DD127", "DD129", "DD157", "DD164", "DD166", "DD169", "DD185", "DD187",
-})  # fmt: skip
-#: of these, what costs memory or variety, or harms a first run alone: not worth a warning unless ranks are seen to run
+#: of what needs several ranks, what costs memory or variety, or harms a first run alone: not worth a warning unless
+#: ranks are seen to run
 _MILD = frozenset({"DD124", "DD131", "DD136", "DD141", "DD173", "DD175"})
 #: what does harm only where a sampler for several ranks is made
 _WITH_SAMPLERS = frozenset({"DD101"})
-
-
-def depends_on_the_start(finding: Finding) -> bool:
-    """Whether the finding says nothing to those who start the program as one process."""
-    return finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS | IF_SEVERAL_COME
 
 
 def started_alone(repository: Repository, finding: Finding) -> Confirmation | None:

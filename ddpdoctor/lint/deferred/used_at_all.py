@@ -11,8 +11,8 @@ from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
+from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
-from ddpdoctor.lint.deferred.started_ranks import IF_SEVERAL_COME, depends_on_the_start
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.model.finding import Finding, Severity
