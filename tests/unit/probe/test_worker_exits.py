@@ -79,7 +79,10 @@ def test_the_launcher_goes_on_as_soon_as_the_supervisor_has_looked(tmp_path: Pat
         word, released = said(process)
     assert word == "released"
     assert released >= looked
-    assert [(ended.pid, ended.status) for ended in read_exits(tmp_path)] == [(int(pid), 3)]
+    # once released the launcher kills the last rank, whose end may be recorded as well by now
+    first, *others = ((ended.pid, ended.status) for ended in read_exits(tmp_path))
+    assert first == (int(pid), 3)
+    assert all(status == -signal.SIGKILL for _, status in others)
 
 
 def test_a_look_at_another_rank_does_not_release_the_launcher(tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_only_the_first_failure_is_waited_for(tmp_path: Path) -> None:
         assert said(process)[0] == "released"
         assert said(process)[0] == "pid"
         assert said(process)[0] == "released"
-    assert [ended.status for ended in read_exits(tmp_path)] == [3, 4]
+    assert [ended.status for ended in read_exits(tmp_path)][:2] == [3, 4]
 
 
 def test_the_only_rank_of_a_node_is_waited_for_if_there_are_other_nodes(tmp_path: Path) -> None:
