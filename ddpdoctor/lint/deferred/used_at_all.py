@@ -136,11 +136,10 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     ways = given_options.ways_to(
         module.tree, finding.line, options, lambda name: _is_used_around(repository, path, name)
     )
-    passed = _never_passed(repository, path, ways, options)
+    passed, ranks = _never_passed(repository, path, ways, options)
     if passed:
-        said = f"no script or text that starts it passes {passed}"
-        option, to, ranks = passed.partition(" to ")
-        return Confirmation(said, Severity.HINT, condition=f"if {option} is given{to}{ranks}, ")
+        said = f"no script or text that starts it passes {passed}{ranks}"
+        return Confirmation(said, Severity.HINT, condition=f"if {passed} is given{ranks}, ")
     for name, names in _turned_on(repository, module.tree, finding.line):
         # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
         if not any(given_options.gives(command, {name, *names}) for command in commands):
@@ -149,17 +148,19 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     return None
 
 
-def _never_passed(repository: Repository, path: str, ways: list[frozenset[str]], options: given_options.Options) -> str:
-    """The options without which none of the commands that start several ranks of a program gets to a line; "" if one
-    may."""
+def _never_passed(
+    repository: Repository, path: str, ways: list[frozenset[str]], options: given_options.Options
+) -> tuple[str, str]:
+    """The options without which none of the commands that start several ranks of a program gets to a line, "" if one
+    may; and to whom they are not passed, if others get them."""
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
     missing = [_never_given(way, names, several) for way in ways]
     if not all(missing):
-        return ""
+        return "", ""
     alone = len(several) < len(commands) and any(_never_given(way, names, commands) == "" for way in ways)
-    return " or ".join(dict.fromkeys(f"--{dest}" for dest in missing)) + (" to several ranks" if alone else "")
+    return " or ".join(dict.fromkeys(f"--{dest}" for dest in missing)), " to several ranks" if alone else ""
 
 
 def _never_given(way: frozenset[str], names: Mapping[str, frozenset[str]], commands: list[bytes]) -> str:
