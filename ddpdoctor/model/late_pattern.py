@@ -18,8 +18,6 @@ else:
     class late_pattern:  # noqa: N801 - stands for re.compile
         """A pattern that has not been compiled yet; its methods and attributes are those of the compiled one."""
 
-        __slots__ = ("__dict__", "_flags", "_text")
-
         def __init__(self, text, flags=0):
             self._text, self._flags = text, flags
 

@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
@@ -74,8 +75,10 @@ def ways_to(
     tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool]
 ) -> list[frozenset[str]]:
     """The options that have to be given for a line to run, for each of the ways to it: all of them on that way; through
-    the calls of the function around it where only its own file calls that."""
-    return list(_ways_to(tree, line, options, is_used_elsewhere, _DEEPEST))[:_MOST_WAYS]
+    the calls of the function around it where only its own file calls that. Where there are too many ways, nothing is
+    known of them."""
+    ways = list(islice(_ways_to(tree, line, options, is_used_elsewhere, _DEEPEST), _MOST_WAYS + 1))
+    return ways if len(ways) <= _MOST_WAYS else [frozenset()]
 
 
 def _ways_to(
@@ -92,7 +95,7 @@ def _ways_to(
 
 
 #: decorators after which a function is called as before, and by nobody else
-_LEAVING = frozenset({"no_grad", "inference_mode", "staticmethod", "classmethod"})
+_LEAVING = vocabulary.WITHOUT_GRADIENTS | {"staticmethod", "classmethod"}
 
 
 def _calls_of(tree: ast.Module, function: FunctionNode) -> list[ast.Call]:

@@ -159,6 +159,14 @@ def test_a_function_runs_where_one_of_its_calls_does(more: str, ways: set[frozen
     assert given_options.ways_to(module.tree, 5, options, lambda name: name == "scored") == [frozenset()]
 
 
+def test_of_too_many_ways_none_is_known() -> None:
+    calls = "".join("    if args.do_test:\n        scored(args, 3)\n" for _ in range(20))
+    module = given_options.module_of(WAYS.format(more=calls).encode())
+    assert module is not None
+    ways = given_options.ways_to(module.tree, 5, given_options.given_in(module), lambda _: False)
+    assert ways == [frozenset()]
+
+
 DECORATED = "def main(args):\n    if args.do_eval:\n        scored()\n\n\n@{decorator}\ndef scored():\n    write()\n"
 
 
