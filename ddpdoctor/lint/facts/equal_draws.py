@@ -192,8 +192,7 @@ def _taken_by_rank(node: ast.AST) -> str:
     """The name of that of which a rank takes its part by its number, "" of anything else."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
         return ""
-    by_rank = any("rank" in name.lower().split("_") for name in names_in(node.slice))
-    return node.value.id if by_rank else ""
+    return node.value.id if heuristics.INDEX_OF_RANK.found_in_any(names_in(node.slice)) else ""
 
 
 def _holds(statement: ast.AST, draw: ast.Call, names: set[str]) -> bool:

@@ -593,6 +593,11 @@ NAMES_RANK = _pattern(
     "DD124: the first rank of a machine comes first, without a context",
     r"rank|master|is_main|main_process|primary(?!_(metric|score|loss))",
 )
+INDEX_OF_RANK = _pattern(
+    "an index is the rank, though its value cannot be seen",
+    "DD131: what is drawn for all ranks, of which each takes its own, has to be equal",
+    r"(?<![a-z])rank(?![a-z])",
+)
 TAKES_TURNS = _pattern(
     "a context lets one rank in before the others",
     "DD124: a context from elsewhere lets the first rank in",
