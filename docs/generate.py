@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import io
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any
 
 from ddpdoctor.cli import explain, main
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.record import fields_of
 from ddpdoctor.model.report import SCHEMA, Report
 from ddpdoctor.repro import catalogue
 
@@ -202,8 +202,8 @@ def _schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         kind = kind.__supertype__
     if kind is RankSet:
         return {"type": "array", "items": {"type": "integer", "minimum": 0}}
-    if dataclasses.is_dataclass(kind):
-        return _schema_of_dataclass(kind, definitions)
+    if isinstance(kind, type) and fields_of(kind) is not None:
+        return _schema_of_fields(kind, definitions)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"enum": [member.value for member in kind]}
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -217,12 +217,12 @@ def _schema_of(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"type": {str: "string", int: "integer", float: "number", bool: "boolean"}[kind]}
 
 
-def _schema_of_dataclass(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+def _schema_of_fields(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     name = kind.__name__
     if name not in definitions:
         definitions[name] = {}  # a StackNode holds StackNodes
         hints = typing.get_type_hints(kind)
-        fields = [field.name for field in dataclasses.fields(kind)]
+        fields = list(fields_of(kind) or ())
         definitions[name] = {
             "type": "object",
             "description": (kind.__doc__ or "").strip().partition("\n")[0],

@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +17,7 @@ from ddpdoctor.errors import UsageError
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.engine import LintReport
 from ddpdoctor.model.finding import Finding
+from ddpdoctor.model.record import replace
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
 #: for readers; the other formats are read by programs and do not depend on the terminal

@@ -7,7 +7,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
@@ -19,7 +18,7 @@ from ddpdoctor.lint.grounds import Grounds, digest
 from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity, source_of
-from ddpdoctor.model.record import field, record
+from ddpdoctor.model.record import field, record, replace
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
 

@@ -5,12 +5,12 @@ Impure: asks for the working directory, below which paths are the same however t
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Set
 
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
+from ddpdoctor.model.record import replace
 
 
 def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
@@ -38,7 +38,7 @@ def _unparsed(findings: list[Finding]) -> list[Finding]:
     first, *others = many
     related = tuple(Related(f.file, f.line, f.message, f.cell) for f in others[:_CALLERS])
     message = f"{first.message} (and {len(others)} more files do not parse)"
-    told = dataclasses.replace(first, message=message, related=(*first.related, *related))
+    told = replace(first, message=message, related=(*first.related, *related))
     left_out = {id(f) for f in others}
     return [told if f is first else f for f in findings if id(f) not in left_out]
 
@@ -76,9 +76,7 @@ def _at_cause(findings: list[Finding]) -> list[Finding]:
         if finding is same[0]:
             others = tuple(Related(f.file, f.line, "from here as well") for f in same[1 : _CALLERS + 1])
             more = f" (and from {len(same) - 1} more places)" if len(same) > 1 else ""
-            kept.append(
-                dataclasses.replace(finding, message=finding.message + more, related=(*finding.related, *others))
-            )
+            kept.append(replace(finding, message=finding.message + more, related=(*finding.related, *others)))
     return kept
 
 
@@ -117,4 +115,4 @@ def _of_copies(finding: Finding, others: list[Finding]) -> Finding:
         return finding
     copies = tuple(Related(other.file, other.line, "a copy of this file", other.cell) for other in others[:_CALLERS])
     more = f" (and in {len(files)} cop{'ies' if len(files) > 1 else 'y'} of this file)"
-    return dataclasses.replace(finding, message=finding.message + more, related=(*finding.related, *copies))
+    return replace(finding, message=finding.message + more, related=(*finding.related, *copies))

@@ -1,18 +1,30 @@
-"""Dataclass <-> JSON values, driven by type hints; the only place where `Any` is narrowed."""
+"""Dataclasses and records <-> JSON values, driven by type hints; the only place where `Any` is narrowed."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.record import fields_of
 
 T = TypeVar("T")
+
+
+class Listed:
+    """Of a type that is a list of numbers in JSON: `listed` gives it, `of` makes the value of it again."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, numbers: Iterable[int], /) -> Listed:
+        raise NotImplementedError
+
+    def listed(self) -> list[int]:
+        raise NotImplementedError
 
 
 class DecodeError(ValueError):
@@ -22,10 +34,11 @@ class DecodeError(ValueError):
 def encode(value: object) -> Any:
     """Convert a model value to JSON values. A RankSet becomes a list of ranks, an Enum its value, a set a sorted list;
     what a type works out of its other fields is left out."""
-    if isinstance(value, RankSet):
-        return list(value.members)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+    if isinstance(value, Listed):
+        return value.listed()
+    fields = fields_of(type(value))
+    if fields is not None:
+        return {name: encode(getattr(value, name)) for name in fields}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -48,10 +61,10 @@ def decode(kind: type[T], value: Any, path: str = "$") -> T:
 def _decode(kind: Any, value: Any, path: str) -> Any:
     if isinstance(kind, typing.NewType):
         kind = kind.__supertype__
-    if kind is RankSet:
-        return RankSet.of(_expect(list, value, path))
-    if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(kind, value, path)
+    if isinstance(kind, type) and issubclass(kind, Listed):
+        return kind.of(_expect(list, value, path))
+    if isinstance(kind, type) and (fields := fields_of(kind)) is not None:
+        return _decode_fields(kind, fields, value, path)
     if typing.get_origin(kind) is None and isinstance(kind, type) and issubclass(kind, Enum):
         try:
             return kind(value)
@@ -89,17 +102,15 @@ def _key(kind: Any, text: str, path: str) -> Any:
         raise DecodeError(f"{path}: {text!r} is not a number") from None
 
 
-def _decode_dataclass(kind: Any, value: Any, path: str) -> Any:
+def _decode_fields(kind: type, fields: Mapping[str, bool], value: Any, path: str) -> Any:
     _expect(dict, value, path)
     hints = _hints(kind)
     known: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):
-        if not field.init:
-            continue
-        if field.name in value:
-            known[field.name] = _decode(hints[field.name], value[field.name], f"{path}.{field.name}")
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise DecodeError(f"{path}: {kind.__name__} has no {field.name!r}")
+    for name, required in fields.items():
+        if name in value:
+            known[name] = _decode(hints[name], value[name], f"{path}.{name}")
+        elif required:
+            raise DecodeError(f"{path}: {kind.__name__} has no {name!r}")
     return kind(**known)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from ddpdoctor.model.record import record
 
 
 class Severity(Enum):
@@ -19,7 +20,7 @@ class Applicability(Enum):
     UNSAFE = "unsafe"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """Replace source from (line, column) to (end_line, end_column); lines from 1, columns from 1, in characters."""
 
@@ -30,8 +31,10 @@ class Edit:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fix:
+    """Edits that mend what a finding tells, and whether they may be made unseen."""
+
     applicability: Applicability
     edits: tuple[Edit, ...]
 
@@ -50,7 +53,7 @@ class RelatedRole(Enum):
     UNSTARTED = "unstarted"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Related:
     """Another place that a finding refers to; `cell` as in Finding."""
 
@@ -66,7 +69,7 @@ class Related:
         return source_of(self.file, self.cell)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """One finding; lines and columns count from 1, columns in characters.
 

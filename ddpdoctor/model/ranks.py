@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
 
+from ddpdoctor.model.codec import Listed
+
 Rank = NewType("Rank", int)
 #: more than any job has: a larger number in a log, a page or a bundle is damage or the number of a process
 MOST_RANKS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class RankSet:
+class RankSet(Listed):
     """An ordered set of ranks, written in the usual notation: `0-2,4-7`."""
 
     members: tuple[Rank, ...] = ()
@@ -32,6 +34,9 @@ class RankSet:
             first, dash, last = part.partition("-")
             ranks.update(range(int(first), int(last if dash else first) + 1))
         return cls.of(ranks)
+
+    def listed(self) -> list[int]:
+        return list(self.members)
 
     def __str__(self) -> str:
         runs: list[str] = []

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["field", "record", "replace"]
+__all__ = ["field", "fields_of", "record", "replace"]
+
+
+def fields_of(kind: type) -> dict[str, bool] | None:
+    """The fields that a record or dataclass is made of, and whether each has to be given; None for another type."""
+    names = getattr(kind, "_fields", None)
+    if isinstance(names, dict):  # of a named tuple it is a tuple
+        return names
+    if not hasattr(kind, "__dataclass_fields__"):
+        return None
+    from dataclasses import MISSING, fields  # where a dataclass is, it has been imported
+
+    made = (one for one in fields(kind) if one.init)
+    return {one.name: one.default is MISSING and one.default_factory is MISSING for one in made}
+
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
@@ -34,7 +48,8 @@ else:
             names = list(cls.__annotations__)
             told = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
             said = {name: f if isinstance(f, field) else field(default=f) for name, f in told.items()}
-            methods = {"__init__": _init(names, said), "__repr__": _repr, "_fields": tuple(names)}
+            required = {name: name not in said for name in names}
+            methods = {"__init__": _init(names, said), "__repr__": _repr, "_fields": required}
             if eq:
                 methods |= _comparison([n for n in names if n not in said or said[n].compare], frozen=frozen)
             if not slots:

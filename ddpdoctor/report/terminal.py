@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ddpdoctor.model.diagnosis import Confidence, Deadlock, Diagnosis, Location, Outcome
 from ddpdoctor.model.evidence import Gap
 from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.record import replace
 from ddpdoctor.model.report import Report
 from ddpdoctor.report import rank_rows
 from ddpdoctor.report.code_frame import code_frame, ranks_in_words

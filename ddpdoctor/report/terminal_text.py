@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from enum import Enum
+
+from ddpdoctor.model.record import record
 
 # whole CSI and OSC sequences are removed, so that no "[31m" remains
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
@@ -26,7 +27,7 @@ class Tint(Enum):
     PLAIN = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Style:
     """What the terminal supports: `color` for SGR codes, `unicode` for more than ASCII."""
 
@@ -87,7 +88,7 @@ class Style:
         return [*lines, current] if current else lines
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Screen:
     """How text is rendered on a stream: `width` in columns, `color` and `unicode` as in Style."""
 

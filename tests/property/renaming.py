@@ -11,6 +11,7 @@ from typing import Any
 
 from ddpdoctor.model.evidence import Evidence
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.record import fields_of
 
 
 def renamed(evidence: Evidence, to: Mapping[int, int]) -> Evidence:
@@ -26,10 +27,11 @@ def _renamed(kind: Any, value: Any, to: Callable[[int], Rank]) -> Any:
         return to(value)
     if isinstance(value, RankSet):
         return RankSet.of(map(to, value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        hints = _hints(type(value))
-        fields = (field.name for field in dataclasses.fields(value) if field.init)
-        return dataclasses.replace(value, **{name: _renamed(hints[name], getattr(value, name), to) for name in fields})
+    made: Any = type(value)
+    fields = fields_of(made)
+    if fields is not None:
+        hints = _hints(made)
+        return made(**{name: _renamed(hints[name], getattr(value, name), to) for name in fields})
     return _inside(kind, value, to)
 
 
@@ -46,5 +48,5 @@ def _inside(kind: Any, value: Any, to: Callable[[int], Rank]) -> Any:
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return typing.get_type_hints(kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import pkgutil
@@ -15,6 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ddpdoctor.model.ranks import RankSet
+from ddpdoctor.model.record import fields_of
 
 _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
@@ -26,10 +26,10 @@ _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
 
 
 def types_in(package: types.ModuleType) -> Iterator[type[Any]]:
-    """Every dataclass that a module of the package defines."""
+    """Every dataclass or record that a module of the package defines."""
     for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         for value in vars(importlib.import_module(found.name)).values():
-            if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__module__ == found.name:
+            if isinstance(value, type) and fields_of(value) is not None and value.__module__ == found.name:
                 yield value
 
 
@@ -40,9 +40,9 @@ def values(kind: Any, depth: int = 2) -> st.SearchStrategy[Any]:
         return _SCALARS[kind]
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(kind)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and (fields := fields_of(kind)) is not None:
         hints = _hints(kind)
-        drawn = {f.name: values(hints[f.name], depth - 1) for f in dataclasses.fields(kind) if f.init}
+        drawn = {name: values(hints[name], depth - 1) for name in fields}
         return st.builds(kind, **drawn)
     return _compound(kind, depth)
 
@@ -65,8 +65,9 @@ def _compound(kind: Any, depth: int) -> st.SearchStrategy[Any]:
 
 def content(value: Any) -> Any:
     """What a value holds, for comparison: some types are equal only to themselves."""
-    if dataclasses.is_dataclass(value):
-        return type(value), [content(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    fields = fields_of(type(value))
+    if fields is not None:
+        return type(value), [content(getattr(value, name)) for name in fields]
     if isinstance(value, tuple):
         return tuple(map(content, value))
     return {key: content(one) for key, one in value.items()} if isinstance(value, Mapping) else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from ddpdoctor.lint.deferred import moved_tensors, rank_starters
 from ddpdoctor.lint.deferred.asked_sharding import sharded, unsharded
@@ -47,6 +46,7 @@ from ddpdoctor.lint.knowledge.packages import DONE_BY, Does, that
 from ddpdoctor.lint.settings import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import replace
 from typing import NamedTuple
 
 from ddpdoctor import workers
@@ -17,6 +16,7 @@ from ddpdoctor.lint.deferred.open_findings import OPEN, is_noted
 from ddpdoctor.lint.deferred.repository import Repository, top_of
 from ddpdoctor.lint.files import observed
 from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.record import replace
 
 
 def confirmed(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
+from ddpdoctor.model.record import replace
 
 #: notes of what only the project's other files can show
 OPEN = frozenset({RelatedRole.UNCONFIRMED, RelatedRole.UNREACHED, RelatedRole.UNSTARTED})

@@ -50,7 +50,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
@@ -61,6 +60,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.truths import rank_decided
 from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import text_of

@@ -62,7 +62,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ddpdoctor.lint.facts import (
     all_ranks,
@@ -85,6 +84,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.record import replace
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
 

@@ -42,7 +42,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from ddpdoctor.lint.facts import doubtful_lines
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
@@ -51,6 +50,7 @@ from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, Related, RelatedRole, Severity
+from ddpdoctor.model.record import replace
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.record import replace
 
 #: `Finding.source` -> its text, for code frames
 Texts = Mapping[str, str]

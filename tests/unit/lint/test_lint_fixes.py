@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -220,7 +219,7 @@ def test_a_fix_that_does_nothing_or_breaks_the_file_is_taken_back(
 ) -> None:
     def odd(report: engine.LintReport) -> engine.LintReport:
         edits = [Fix(Applicability.SAFE, (Edit(f.line, 5, f.line, 5, content),)) for f in report.findings]
-        found = [dataclasses.replace(f, fix=edit) for f, edit in zip(report.findings, edits, strict=True)]
+        found = [replace(f, fix=edit) for f, edit in zip(report.findings, edits, strict=True)]
         return replace(report, findings=tuple(found))
 
     for codes in ("DD104 DD101 DD199", "DD104"):
