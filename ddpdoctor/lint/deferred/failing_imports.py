@@ -10,6 +10,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge.packages import LIBRARIES
@@ -24,6 +25,8 @@ _CONFLICT = late_pattern(rb"^<<<<<<< .*?^>>>>>>> ", re.MULTILINE | re.DOTALL)
 _PRINTED = "Missing parentheses in call to"
 #: what may give a module names, or a package modules, that its statements do not show
 _HIDDEN = late_pattern(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module")
+#: names of modules that are compiled (`_C`, `ops_cuda`) or generated as a rule
+_BUILT = late_pattern(r"^_|_(?:pb2(?:_grpc)?|cuda|cpp|ext)$")
 #: what each module has
 _OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
 
@@ -116,6 +119,8 @@ class FailingImports:
             if not self._is_package(place) or self._may_hide(run[-1]):
                 return list(filter(None, run))
             if not self._holds(place, name):
+                if self._is_built(name):
+                    return list(filter(None, run))
                 return asked.failing(f"{posixpath.basename(place)} has no module {name}")
             place = f"{place}/{name}"
             run.append(self._file(place))
@@ -125,9 +130,19 @@ class FailingImports:
                 continue
             if self._is_package(place) and self._holds(place, name):
                 run.append(self._file(f"{place}/{name}"))
-            else:
+            elif not (self._is_package(place) and self._is_built(name)):
                 return asked.failing(f"{posixpath.basename(place)} has no {name}")
         return list(filter(None, run))
+
+    def _is_built(self, name: str) -> bool:
+        """Whether a module may be compiled or generated: its name says so, or what builds the project names it."""
+        return _BUILT.search(name) is not None or any(
+            re.search(rf"\b{name}\b".encode(), text) for text in self._builders
+        )
+
+    @cached_property
+    def _builders(self) -> list[bytes]:
+        return [text for path, text in self._texts.items() if posixpath.basename(path) == "setup.py"]
 
     def _binds(self, file: str, name: str) -> bool:
         return any(name in self._names(one) for one in self._starred(file))

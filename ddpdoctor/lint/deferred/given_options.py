@@ -162,8 +162,13 @@ def _texts_of(node: ast.expr) -> tuple[str, ...]:
 
 def gives(command: bytes, names: Iterable[str]) -> bool:
     """Whether a command gives one of the options, or hands on options that are not seen."""
+    return names_one(command, names) or b"$@" in command
+
+
+def names_one(command: bytes, names: Iterable[str]) -> bool:
+    """Whether a command names one of the options."""
     words = command.replace(b"-", b"_")
-    return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names) or b"$@" in command
+    return any(re.search(rb"\b_*" + re.escape(name.encode()) + rb"\b", words) for name in names)
 
 
 #: a file of options or settings among a command's arguments

@@ -327,7 +327,42 @@ def top_of(path: str) -> str:
         return importing
     if _is_root(top):
         return top
-    return folder if posixpath.basename(top) in AROUND else top
+    return _imported_from(top) or (folder if posixpath.basename(top) in AROUND else top)
+
+
+def _imported_from(top: str) -> str:
+    """The nearest folder around, in the same repository, of which the programs in this one import what this one lacks:
+    scripts that are started from there; "" if they import nothing of it."""
+    texts = (read_file(f"{top}/{entry}") or b"" for entry in names_in(top) if entry.endswith(".py"))
+    wanted = {name.decode() for text in texts for name in _IMPORTED.findall(text)}
+    wanted -= {entry.partition(".")[0] for entry in names_in(top)}
+    around = top
+    for _ in range(CLIMBED):
+        around = posixpath.dirname(around)
+        if any(_is_module(around, name) for name in wanted):
+            return around if _in_repository(around) else ""
+        if _is_root(around) or around in ("/", ""):
+            break
+    return ""
+
+
+#: the modules that a file imports, by the first part of their names
+_IMPORTED = late_pattern(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+
+
+def _is_module(folder: str, name: str) -> bool:
+    """Whether a folder has a module or package of programs of this name."""
+    if is_file(f"{folder}/{name}.py"):
+        return True
+    return any(entry.endswith(".py") for entry in names_in(f"{folder}/{name}"))
+
+
+def _in_repository(folder: str) -> bool:
+    for _ in range(CLIMBED):
+        if _is_root(folder):
+            return True
+        folder = posixpath.dirname(folder)
+    return False
 
 
 def _importing(top: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
@@ -156,21 +156,33 @@ def _never_passed(
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
-    missing = [_never_given(way, names, several) for way in ways]
+    giving = {dest: _giving(one, commands) for dest, one in names.items()}
+    missing = [_never_given(way, names, giving, several) for way in ways]
     if not all(missing):
         return "", ""
-    alone = len(several) < len(commands) and any(_never_given(way, names, commands) == "" for way in ways)
+    alone = len(several) < len(commands) and any(_never_given(way, names, giving, commands) == "" for way in ways)
     return " or ".join(dict.fromkeys(f"--{dest}" for dest in missing)), " to several ranks" if alone else ""
 
 
-def _never_given(way: frozenset[str], names: Mapping[str, frozenset[str]], commands: list[bytes]) -> str:
+_Gives = Callable[[bytes, frozenset[str]], bool]
+
+
+def _giving(names: frozenset[str], commands: list[bytes]) -> _Gives:
+    """What tells whether a command gives an option: who names it in one does not leave it to what another hands on."""
+    named = any(given_options.names_one(command, names) for command in commands)
+    return given_options.names_one if named else given_options.gives
+
+
+def _never_given(
+    way: frozenset[str], names: Mapping[str, frozenset[str]], giving: Mapping[str, _Gives], commands: list[bytes]
+) -> str:
     """The first option of a way to a line without which none of the commands leaves it open; "" if one gives them all,
-    or may."""
+    or may. `giving`: whether a command gives an option, by the option."""
     left = [command for command in commands if not given_options.hands_on_a_file(command)]
     if len(left) < len(commands):
         return ""
     for dest in sorted(way):
-        left = [command for command in left if given_options.gives(command, names[dest])]
+        left = [command for command in left if giving[dest](command, names[dest])]
         if not left:
             return dest
     return ""

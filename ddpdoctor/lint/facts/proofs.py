@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ddpdoctor.lint.facts import blocks, meeting_later, single_process
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
-from ddpdoctor.lint.knowledge import collectives, vocabulary
+from ddpdoctor.lint.knowledge import collectives, heuristics, vocabulary
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
@@ -24,9 +24,9 @@ PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
-    """Error if ranks can certainly diverge, warning if it is likely; a hint where a branch on the rank rests on a
-    circumstance that nothing shows; None for a file that is not being written, and where there is one rank, or those
-    that go on are a group of their own."""
+    """Error if ranks can certainly diverge, warning where it is likely; a hint where what they ask need not differ, or
+    a branch rests on a circumstance that nothing shows; None for a file that is not being written, and where there is
+    one rank, or those that go on are a group of their own."""
     way = (*item.chain, item.op.site)
     if single_process.refuses_several(facts, way) or single_process.is_regrouped(facts, way):
         return None
@@ -34,13 +34,17 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
         return Severity.HINT if _circumstance(facts, item) else Severity.ERROR
     if single_process.starts_ranks_later(facts, item.branch.site):
         return None
-    if item.branch.tags & PROVEN:
-        return Severity.WARNING if meeting_later.circumstance(facts, item) else Severity.ERROR
+    if item.branch.tags & PROVEN and not meeting_later.circumstance(facts, item):
+        return Severity.ERROR
     if len(item.branch.truth) > 1 and not _is_own(item):
         return None
-    if asks_for_file(item.branch) and not item.branch.tags & Tag.OWN_FILE and written(facts, item.branch) is None:
-        return None
-    return Severity.WARNING
+    if asks_for_file(item.branch):
+        kept = item.branch.tags & Tag.OWN_FILE or written(facts, item.branch) is not None
+        return Severity.WARNING if kept else None
+    # of what may differ on each rank, first looks have seldom shown that it does: most who leave do by a loss that is
+    # not finite, or by what one rank alone changes
+    likely = heuristics.ASKS_FINITE.found_in(item.branch.text) or (not item.branch.tags & PROVEN and _differs(item))
+    return Severity.WARNING if likely else Severity.HINT
 
 
 def undecided(facts: ModuleFacts, item: CollectiveDivergence) -> str:
@@ -142,8 +146,24 @@ def recurs(test: ast.expr) -> bool:
 
 def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> Conditional:
     """The message of a divergence, with the circumstance first on which it rests."""
-    rests_on = meeting_later.circumstance(facts, item) if item.local else _circumstance(facts, item)
+    if item.local:
+        rests_on = meeting_later.circumstance(facts, item) or ("" if _differs(item) else _IF_APART)
+    else:
+        rests_on = _circumstance(facts, item)
     return Conditional(rests_on, message)
+
+
+#: what a divergence rests on whose data need not differ
+_IF_APART = "if what is asked here ever differs between ranks, "
+
+
+def _differs(item: CollectiveDivergence) -> bool:
+    """Whether what a condition asks is not the same on all ranks for certain, once it has been changed."""
+    branch = item.branch
+    by_one = len(branch.truth) > 1 and len({one.key for one in branch.truth if isinstance(one, Symbol)}) < len(
+        branch.truth
+    )
+    return bool(branch.tags & (PROVEN | Tag.SIGNAL | Tag.DECLARED)) or by_one or asks_for_file(branch)
 
 
 def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:

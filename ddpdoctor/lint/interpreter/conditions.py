@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import launchers
 from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Items, Made, Method, Table
 from ddpdoctor.lint.values.join import Decision, choose
-from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, STICKY, Tag
+from ddpdoctor.lint.values.tags import ANY_RANK, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, binary, const, per_rank, symbol, unknown
 from ddpdoctor.program.modules import Module
@@ -164,7 +164,7 @@ def _there(data: Value) -> Value:
         return unknown("there", data.atoms)
     there = symbol("there", data.atoms, taint=Taint.RANK_LOCAL)
     kept = chosen or data.tags & Tag.ELEMENT
-    return Value((there,), Taint.RANK_LOCAL, None, data.tags & STICKY if kept else NO_TAGS)
+    return Value((there,), Taint.RANK_LOCAL, None, data.tags & (STICKY if kept else Tag.DECLARED))
 
 
 def _exists(value: Value, atom: Atom) -> Atom:

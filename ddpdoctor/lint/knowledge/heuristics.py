@@ -469,6 +469,11 @@ SAYS_WHERE = _pattern(
     "DD113: a mark of the end in the batch",
     r"\[['\"]\w*(?<![a-z])(stop|last|ends?|done|finished|final|first|starts?|begins?)(?![a-z])\w*['\"]\]",
 )
+ASKS_FINITE = _pattern(
+    "a condition asks whether a number is finite, which each rank finds in its own loss",
+    "DD113: a loss that a function of elsewhere computes",
+    r"is_?(nan|inf|finite)(?![a-z])",
+)
 IS_LOSS = _pattern("a variable holds a loss", "DD184: a sum that is shown", r"loss")
 NUMBER_OF_RANKS = _pattern(
     "an expression is the number of ranks",

@@ -54,6 +54,8 @@ class Tag:
     UNIQUE: Final = 1 << 12
     #: a file whose path differs on each rank
     OWN_FILE: Final = 1 << 13
+    #: a comment says that it differs on each rank
+    DECLARED: Final = 1 << 53
     #: chosen by a condition on this rank's data
     LOCAL_CHOICE: Final = 1 << 14
     #: its number of elements depends on this rank's data
@@ -151,7 +153,9 @@ ORIGIN: Final = Tag.DDP | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDE
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: why data differs between ranks
-REASONS: Final = Tag.BATCH | Tag.EVALUATED | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL
+REASONS: Final = (
+    Tag.BATCH | Tag.EVALUATED | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL | Tag.DECLARED
+)  # fmt: skip
 #: data that can be more on one rank than on another
 UNEQUAL: Final = Tag.SHARD | Tag.UNEVEN
 #: the rank of a process in the job or on its node

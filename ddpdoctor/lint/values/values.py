@@ -274,4 +274,4 @@ def asserted(value: Value, taint: Taint) -> Value:
         same = len(value.atoms) == 1 and not isinstance(value.atoms[0], Symbol)
         atoms = value.atoms if same else (said,)
         return Value(atoms, taint, value.object, value.tags & ~BY_RANK)
-    return Value((said,), taint, value.object, value.tags)
+    return Value((said,), taint, value.object, value.tags | Tag.DECLARED)

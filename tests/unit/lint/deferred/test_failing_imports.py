@@ -106,6 +106,19 @@ def test_what_may_be_there(files: dict[str, str]) -> None:
 
 
 def test_a_compiled_module_is_one() -> None:
-    files = {"r/p/a.py": "from ._C import nms\nfrom . import _C", "r/p/__init__.py": ""}
-    assert fails(files, "r/p/_C.cpython-311-x86_64-linux-gnu.so") is None
-    assert fails(files) == ("a.py", 1, "p has no module _C")
+    files = {"r/p/a.py": "from .ops import nms\nfrom . import ops", "r/p/__init__.py": ""}
+    assert fails(files, "r/p/ops.cpython-311-x86_64-linux-gnu.so") is None
+    assert fails(files) == ("a.py", 1, "p has no module ops")
+
+
+@pytest.mark.parametrize("name", ["_C", "_version", "ops_cuda", "points_ext", "labels_pb2"])
+def test_what_is_built_later_is_not_missing(name: str) -> None:
+    files = {"r/p/a.py": f"from .{name} import nms\nfrom . import {name}", "r/p/__init__.py": ""}
+    assert fails(files) is None
+    assert fails({"r/p/a.py": "from .b import c", "r/p/__init__.py": f"{name} = 1"}) == ("a.py", 1, "p has no module b")
+
+
+def test_what_a_setup_names_is_not_missing() -> None:
+    files = {"r/p/a.py": "from .ops import nms\nfrom . import ops", "r/p/__init__.py": ""}
+    assert fails({**files, "r/setup.py": 'setup(ext_modules=[Extension("p.ops", ["ops.pyx"])])'}) is None
+    assert fails({**files, "r/setup.py": 'setup(name="stops")'}) == ("a.py", 1, "p has no module ops")

@@ -49,6 +49,30 @@ def test_a_package_without_a_file_that_says_so(program: str | None, top: str, tm
     assert top_of(str(tmp_path / "r/nets/units/block.py")) == str(tmp_path / top)
 
 
+@pytest.mark.parametrize(
+    ("program", "top"),
+    [
+        ("from engine.loops import train", "r"),
+        ("import common", "r"),
+        # it has one of its own, nothing has it, or no program is in it
+        ("from steps import train", "r/tools/tasks"),
+        ("import torch", "r/tools/tasks"),
+        ("from data import train", "r/tools/tasks"),
+        # the nearest one around
+        ("from parts import block", "r/tools"),
+        # what is around the repository
+        ("import beside", "r/tools/tasks"),
+    ],
+)
+def test_scripts_that_are_started_from_a_folder_around(program: str, top: str, tmp_path: Path) -> None:
+    for file in ("r/.git", "r/engine/loops.py", "r/common.py", "r/steps.py", "r/tools/tasks/steps.py", "r/data/a.json",
+                 "r/tools/parts/block.py", "beside.py"):  # fmt: skip
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "r/tools/tasks/train.py").write_text(f"import os\n{program}\n")
+    assert top_of(str(tmp_path / "r/tools/tasks/train.py")) == str(tmp_path / top)
+
+
 def test_the_users_own_folder_is_no_copy_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "job").mkdir()
     for file in (".gitignore", "README.md", "LICENSE", "job/train.py"):
