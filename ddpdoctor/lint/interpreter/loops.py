@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trac
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, Made
-from ddpdoctor.lint.values.iteration import count_of, iterated_of, unknown_element, zipped_with
+from ddpdoctor.lint.values.iteration import count_of, iterated_of, only_element, unknown_element, zipped_with
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
 from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
@@ -115,7 +115,7 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     over = machine.evaluate(frame, node.iter)
     machine.observe(frame, node, over)
     iterated, element = iterated_of(over)
-    element = element or _own_elements(machine, frame, node, iterated)
+    element = only_element(over) or element or _own_elements(machine, frame, node, iterated)
     if element is not None:
         element = batches.taken(frame, node, iterated, element)
     loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))

@@ -8,7 +8,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.tags import DATA, ORIGIN, SHARES, Tag
-from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, of_object, symbol, unknown
+from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.model.record import replace
 
 #: calls that yield the elements of their first argument
@@ -202,6 +202,22 @@ def unknown_element(over: Value, *key: object) -> Value:
     if made.path == _PARAMETERS[0]:
         return parameter
     return element.with_object(Items((unknown("name of", *key), parameter)))
+
+
+def only_element(over: Value) -> Value | None:
+    """What a loop with one turn goes through: of a list of one, or a range, None of others."""
+    obj = over.object
+    if isinstance(obj, Items):
+        return obj.items[0] if len(obj.items) == 1 and obj.items[0].known else None
+    if over.known and isinstance(over.constant, tuple):
+        return const(over.constant[0]) if len(over.constant) == 1 else None
+    if not isinstance(obj, Made) or obj.path != "builtins.range":
+        return None
+    bounds = [bound.constant for bound in obj.args if isinstance(bound.constant, int)]
+    if not bounds or len(bounds) < len(obj.args) or not all(bounds[2:]):
+        return None
+    turns = range(*bounds[:3])
+    return const(turns[0]) if len(turns) == 1 else None
 
 
 def count_of(over: Value) -> tuple[Atom, ...]:
