@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from itertools import islice
 
 from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
@@ -380,10 +381,23 @@ def _importing(top: str) -> str:
 
 
 def _imports(folder: str, name: str) -> bool:
-    """Whether a program in the folder imports something of a folder beside it."""
+    """Whether a program in the folder, or a script in one of its folders, imports something of a folder in it."""
     named = re.compile(rb"^[ \t]*(?:from|import)[ \t]+" + re.escape(name.encode()) + rb"\b", re.MULTILINE)
     beside = (entry for entry in names_in(folder) if entry.endswith(".py"))
-    return any(named.search(read_file(f"{folder}/{entry}") or b"") for entry in beside)
+    if any(named.search(read_file(f"{folder}/{entry}") or b"") for entry in beside):
+        return True
+    inside = (read_file(path) or b"" for path in islice(_below_beside(folder, name), MOST))
+    return any(IS_PROGRAM.search(text) and named.search(text) for text in inside)
+
+
+def _below_beside(folder: str, name: str) -> Iterator[str]:
+    """The Python files in the folders of a folder, but of what has something of that name itself, which comes first."""
+    for entry in names_in(folder):
+        if entry in AROUND or entry.startswith(".") or entry.endswith(".py"):
+            continue
+        below = names_in(f"{folder}/{entry}")
+        if entry != name and name not in below and f"{name}.py" not in below:
+            yield from (f"{folder}/{entry}/{file}" for file in below if file.endswith(".py"))
 
 
 def _is_root(folder: str) -> bool:

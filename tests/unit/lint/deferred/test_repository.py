@@ -73,6 +73,25 @@ def test_scripts_that_are_started_from_a_folder_around(program: str, top: str, t
     assert top_of(str(tmp_path / "r/tools/tasks/train.py")) == str(tmp_path / top)
 
 
+@pytest.mark.parametrize(
+    ("program", "top"),
+    [
+        ("from nets import Net\nif __name__ == '__main__':\n    Net()", "r"),
+        # it is no program, or has one of its own
+        ("from nets import Net", "r/nets"),
+        ("from nets import Net\nfrom parts import Part\nif __name__ == '__main__':\n    Net()", "r"),
+        ("from parts import Part\nif __name__ == '__main__':\n    Part()", "r/nets"),
+    ],
+)
+def test_a_folder_that_scripts_beside_it_import(program: str, top: str, tmp_path: Path) -> None:
+    for file in ("r/.git", "r/nets/net.py", "r/tools/train.py", "r/tools/parts/part.py", "r/parts/part.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    (tmp_path / "r/tools/train.py").write_text(f"import os\n{program}\n")
+    assert top_of(str(tmp_path / "r/nets/net.py")) == str(tmp_path / top)
+    assert top_of(str(tmp_path / "r/parts/part.py")) == str(tmp_path / "r/parts")
+
+
 def test_the_users_own_folder_is_no_copy_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "job").mkdir()
     for file in (".gitignore", "README.md", "LICENSE", "job/train.py"):
