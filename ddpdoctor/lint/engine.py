@@ -72,7 +72,8 @@ def lint(
         analysed = with_room(lambda: _one_by_one(left, begin(), progress))
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
-    named = frozenset(path for path, by_user, _ in mattering if by_user)
+    # not those that are analysed in full because they start others
+    named = frozenset(path for path, by_user in candidates if by_user)
     findings = repeats.left_out([f for f in _with_confirmed(results, named, cache, jobs) if settings.shows(f)])
     texts = {name: text for r in results for name, text in r.texts.items()}
     return LintReport(findings, texts, len(candidates), len(mattering), _left_out(results, findings, settings))

@@ -97,6 +97,8 @@ class FailingImports:
         if not sure and root and len(self._all_homes(head)) == 1:
             # a program that puts the project's folder into the path of modules: the only package of the name
             sure = next(filter(self._is_outermost, self._all_homes(head)), "")
+        if not sure and root and self._is_namespace(f"{root}/{head}"):
+            sure = f"{root}/{head}"
         # another of the name may come first in the path of modules, by an option or a variable
         others = (one for one in self._all_homes(head) if one != sure)
         return "" if any(self._holds(*posixpath.split("/".join((one, *asked.parts[1:])))) for one in others) else sure
@@ -116,7 +118,7 @@ class FailingImports:
         """On from a package to the module that is meant, through all whose statements run on the way."""
         place, run = home, [self._file(home)]
         for name in rest:
-            if not self._is_package(place) or self._may_hide(run[-1]):
+            if not self._is_namespace(place) and (not self._is_package(place) or self._may_hide(run[-1])):
                 return list(filter(None, run))
             if not self._holds(place, name):
                 if self._is_built(name):
@@ -174,6 +176,15 @@ class FailingImports:
 
     def _is_package(self, folder: str) -> bool:
         return f"{folder}/__init__.py" in self._texts
+
+    def _is_namespace(self, folder: str) -> bool:
+        """Whether a folder has modules, and no file that makes it a package: another one of the name would come first,
+        but for that there has to be one."""
+        return folder in self._folders and not self._holds(folder, "__init__")
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(map(posixpath.dirname, self._texts))
 
     def _file(self, place: str) -> str:
         """The file of a package or module, "" if it has none that is Python."""

@@ -170,6 +170,13 @@ class Repository:
         texts = (_NO_USES.sub(b"", text) for text in self.used_by(program) or ())
         return not name or any(_names(text, name.encode()) for text in texts)
 
+    @cached_property
+    def launches_any(self) -> bool:
+        """Whether a text starts by a launcher what the repository does not have under any folder: the reader's own
+        program, for which its examples stand."""
+        held = {posixpath.basename(path) for path in _programs(self.root or self.top)}
+        return any(posixpath.basename(program) not in held for program in self.launches.by_launcher)
+
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""
         files = _programs(self.root or self.top)

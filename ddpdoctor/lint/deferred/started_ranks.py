@@ -120,6 +120,8 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
         return None
     if any(place_of(launches.as_several, user) is not None or launches.start_in(user) for user in users):
         return None
+    if repository.launches_any and not any(place_of(launches.as_one, user) is not None for user in users):
+        return None
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
     shown = [text for user, text in texts.items() if user not in launches.naming]

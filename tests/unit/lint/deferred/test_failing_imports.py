@@ -51,6 +51,12 @@ CALLS = "def build(): ...\n"
           "r/p/b.py": "from . import *"}, ("a.py", 1, "p has no no")),
         # of the only package of the name, which a program of another folder puts into the path of modules
         ({"r/examples/a.py": f"from p import no\n{PROGRAM}", "r/p/__init__.py": ""}, ("a.py", 1, "p has no no")),
+        # of a folder beside the program that is no package
+        ({"r/a.py": f"from model.net import Net\n{PROGRAM}", "r/model/other.py": ""},
+         ("a.py", 1, "model has no module net")),
+        ({"r/a.py": f"import model.net.part\n{PROGRAM}", "r/model/net/other.py": "", "r/model/b.py": ""},
+         ("a.py", 1, "net has no module part")),
+        ({"r/a.py": f"from model.net import No\n{PROGRAM}", "r/model/net.py": CALLS}, ("a.py", 1, "net has no No")),
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
@@ -74,6 +80,11 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from transformers import Trainer\n{PROGRAM}", "r/transformers/__init__.py": ""},
         {"r/p/a.py": "from tokenizers import load", "r/p/__init__.py": "", "r/p/tokenizers.py": ""},
         {"r/p/django/a.py": "import django.forms", "r/p/__init__.py": "", "r/p/django/__init__.py": ""},
+        # a folder that has no modules of its own, or is not beside it, or has one of its name elsewhere
+        {"r/a.py": f"from data.net import load\n{PROGRAM}", "r/data/sets/own.py": ""},
+        {"r/b/a.py": f"from data.net import load\n{PROGRAM}", "r/data/own.py": ""},
+        {"r/a.py": f"from data.net import load\n{PROGRAM}", "r/data/own.py": "", "r/b/data/net.py": ""},
+        {"r/a.py": f"from model.net import Net\n{PROGRAM}", "r/model/net/part.py": ""},
         # run as a module of its package, it sees another folder
         {"r/p/a.py": f"from data import load\n{PROGRAM}", "r/p/__init__.py": "", "r/p/data.py": ""},
         # another folder has it, and may come first
