@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ddpdoctor.lint.knowledge.packages import LIBRARIES
+from ddpdoctor.lint.knowledge.packages import LIBRARIES, LOCAL_NAMES
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS
@@ -27,6 +27,8 @@ _PRINTED = "Missing parentheses in call to"
 _HIDDEN = late_pattern(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modules|setattr\(|__path__|import_module")
 #: names of modules that are compiled (`_C`, `ops_cuda`) or generated as a rule
 _BUILT = late_pattern(r"^_|_(?:pb2(?:_grpc)?|cuda|cpp|ext)$")
+#: what is said of a relative import out of what a program imports
+_BEYOND = "a relative import leads out of the package"
 #: what each module has
 _OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
 
@@ -42,12 +44,16 @@ class FailingImport(NamedTuple):
 class FailingImports:
     """The imports among some files that fail, each file parsed once."""
 
-    def __init__(self, texts: Mapping[str, bytes], holds: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self, texts: Mapping[str, bytes], holds: Callable[[str, str], bool], lies_around: Callable[[str], bool]
+    ) -> None:
         """
         Args:
             texts: What the files contain, by their paths.
             holds: Whether a folder has anything of a name, whatever its ending: a compiled module, too.
+            lies_around: Whether the repository has anything of a name beside these files.
         """
+        self._lies_around = lies_around
         self._texts = texts
         self._holds = holds
         self._trees: dict[str, ast.Module | source.Unreadable] = {}
@@ -78,12 +84,26 @@ class FailingImports:
     def _found(self, asked: _Import, root: str) -> FailingImport | list[str]:
         """The files that an import runs, as far as is sure which, or how it fails."""
         if asked.folder:
+            # a program's own folder is no package, and what lies in it is imported by its own name
+            if root and asked.path.startswith(f"{root}/") and f"{root}/".startswith(f"{asked.folder}/"):
+                return [] if posixpath.dirname(asked.path) == root else asked.failing(_BEYOND)
             home = next(filter(self._is_package, _above(asked.folder)), "")
             inside = posixpath.join(asked.folder, *asked.parts)
             rest = inside[len(home) + 1 :].split("/") if inside != home else []
         else:
             home, rest = self._home(asked, root), list(asked.parts[1:])
-        return self._through(asked, home, rest) if home else []
+        return self._through(asked, home, rest) if home else self._nowhere(asked) or []
+
+    def _nowhere(self, asked: _Import) -> FailingImport | None:
+        """How an import of a name that only a project's own modules have fails, whichever of those it means."""
+        head, *rest = asked.parts
+        if head not in LOCAL_NAMES or self._lies_around(head):
+            return None
+        homes = self._all_homes(head)
+        failing = [found for home in homes if isinstance(found := self._through(asked, home, rest), FailingImport)]
+        if len(failing) < len(homes):
+            return None
+        return failing[0] if failing else asked.failing(f"the repository has no {head}")
 
     def _home(self, asked: _Import, root: str) -> str:
         """The folder of a package, or the path of a module without its ending, that the first part of an absolute

@@ -40,6 +40,8 @@ SCRIPTS = (
     *("setup.cfg", "Makefile", "Dockerfile"),
 )
 MOST_SCRIPTS = 500
+#: ends of the names of texts for people
+TEXTS = (".md", ".rst")
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
 #: files that describe an environment: `environment_pt14.yml`
@@ -155,7 +157,17 @@ class Repository:
 
     @cached_property
     def _failing_imports(self) -> FailingImports:
-        return FailingImports(self.texts or {}, _holds)
+        return FailingImports(self.texts or {}, _holds, self._lies_around)
+
+    def _lies_around(self, name: str) -> bool:
+        """Whether something in the repository has a name, outside of the project's folder or of what is searched; so it
+        may where there is no repository, or one that holds others."""
+        if not self.root or is_file(f"{self.root}/.gitmodules"):
+            return True
+        named = listed(Listing(self.root, (f"{name}.py",), MOST_CALLERS))
+        paths = (path for path in (*_programs(self.root), *named) if not path.startswith(f"{self.top}/"))
+        around = (path[len(self.root) + 1 :].removesuffix(".py").split("/") for path in paths)
+        return _holds(self.root, name) or any(name in parts for parts in around)
 
     def uses(self, program: str, path: str) -> bool:
         """Whether a program imports a file, directly or not."""
@@ -172,10 +184,11 @@ class Repository:
 
     @cached_property
     def launches_any(self) -> bool:
-        """Whether a text starts by a launcher what the repository does not have under any folder: the reader's own
+        """Whether a text starts by a launcher what the repository does not have in any folder: the reader's own
         program, for which its examples stand."""
         held = {posixpath.basename(path) for path in _programs(self.root or self.top)}
-        return any(posixpath.basename(program) not in held for program in self.launches.by_launcher)
+        told = (program for program, at in self.launches.by_launcher.items() if at.file.endswith(TEXTS))
+        return any(posixpath.basename(program) not in held for program in told)
 
     def is_only(self, path: str) -> bool:
         """Whether no other file of the repository has the name of this one."""

@@ -57,7 +57,7 @@ def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> No
     elif isinstance(target, ast.Attribute):
         owner = machine.evaluate(frame, target.value)
         kept = chosen_here(frame, target, value) if isinstance(owner.object, Instance) else value
-        _store_attribute(machine, frame, owner, target.attr, kept)
+        store_attribute(machine, frame, owner, target.attr, kept)
         if not machine.silent:
             _note(machine, frame, target, owner, value)
     elif isinstance(target, ast.Subscript):
@@ -76,6 +76,10 @@ def _note(machine: Machine, frame: Frame, target: ast.Attribute, owner: Value, v
 
 def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value: Value) -> None:
     owner, index = machine.evaluate(frame, target.value), machine.evaluate(frame, target.slice)
+    made = owner.object
+    if isinstance(made, Made) and made.path == "builtins.vars" and made.args and isinstance(index.constant, str):
+        store_attribute(machine, frame, made.args[0], index.constant, value)
+        return
     if isinstance(owner.object, Made) and owner.object.path == "os.environ" and not machine.silent:
         setting = Setting(str(index.constant), value, machine.site(frame, target), machine.context(frame))
         machine.settings.append(setting)
@@ -133,7 +137,8 @@ def _is_in_shared_memory(frame: Frame, owner: Value, name: str) -> bool:
     return name == "value" and unseen and "multiprocessing" in frame.module.text
 
 
-def _store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, value: Value) -> None:
+def store_attribute(machine: Machine, frame: Frame, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`, on the ranks that come here."""
     key = symbol_key(owner)
     if key is None:
         return

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from ddpdoctor.lint.interpreter import file_effects, fsdp, random_state, sources, spawning, wrapping
+from ddpdoctor.lint.interpreter.assignments import store_attribute
 from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.collective_calls import enter_collective
@@ -136,6 +137,14 @@ def _read_by_name(call: FunctionCall) -> Value | None:
     return value if value.known or isinstance(value.object, (Function, Instance, Class, Made)) else None
 
 
+def _stored_by_name(call: FunctionCall) -> Value | None:
+    """`setattr(owner, "name", value)`."""
+    if len(call.args) != 3 or not isinstance(call.args[1].constant, str):
+        return None
+    store_attribute(call.machine, call.frame, call.args[0], call.args[1].constant, call.args[2])
+    return NONE
+
+
 def _same(call: FunctionCall) -> Value | None:
     return call.args[0] if call.args else None
 
@@ -205,6 +214,7 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
     (_group_ends, ("torch.distributed.destroy_process_group",)),
     (_cast, CASTS),
     (_tested, _TESTS),
+    (_stored_by_name, ("builtins.setattr",)),
     (_same, _SAME),
     (_listed, _LISTING),
     (_starts, spawning.starts),

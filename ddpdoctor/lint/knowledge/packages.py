@@ -79,6 +79,13 @@ DONE_BY: dict[str, tuple[str, ...]] = {
 #: take the place of GPUs: a program that imports them under a condition has none of this where it runs on GPUs
 OTHER_DEVICES = frozenset({"torch_xla"})
 
+#: names of modules and packages that projects give their own, and no library has that training code uses
+LOCAL_NAMES = frozenset({
+    "args", "common", "config", "configs", "criterion", "data", "dataloader", "dataloaders", "dataset", "engine",
+    "helpers", "layers", "loss", "losses", "misc", "model", "models", "modules", "network", "networks", "option",
+    "options", "solver", "trainer", "trainers", "util", "utils",
+})  # fmt: skip
+
 #: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built
 #: -> the folder of its package. Those of the table above are built under the names of their packages
 LIBRARIES: dict[str, str] = {

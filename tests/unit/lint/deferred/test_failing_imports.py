@@ -17,7 +17,7 @@ def fails(files: dict[str, str], *others: str) -> tuple[str, int, str] | None:
         return any(path[len(folder) + 1 :].split("/")[0].partition(".")[0] == name for path in around)
 
     texts = {f"/{path}": text.encode() for path, text in files.items()}
-    found = FailingImports(texts, holds).first(next(iter(texts)))
+    found = FailingImports(texts, holds, lambda name: holds("/around", name)).first(next(iter(texts)))
     return (posixpath.basename(found.path), found.line, found.said) if found is not None else None
 
 
@@ -57,6 +57,14 @@ CALLS = "def build(): ...\n"
         ({"r/a.py": f"import model.net.part\n{PROGRAM}", "r/model/net/other.py": "", "r/model/b.py": ""},
          ("a.py", 1, "net has no module part")),
         ({"r/a.py": f"from model.net import No\n{PROGRAM}", "r/model/net.py": CALLS}, ("a.py", 1, "net has no No")),
+        # of names that only projects have, wherever they are
+        ({"r/a.py": f"from utils.logs import show\n{PROGRAM}"}, ("a.py", 1, "the repository has no utils")),
+        ({"r/a.py": f"from src.utils import b\n{PROGRAM}", "r/src/utils/__init__.py": "",
+          "r/src/__init__.py": "", "r/src/utils/b.py": "from utils import no"}, ("b.py", 1, "utils has no no")),
+        # out of the program's own folder
+        ({"r/a.py": f"from model import net\n{PROGRAM}", "r/model/__init__.py": "",
+          "r/model/net.py": "from ..parts import part", "r/parts.py": ""},
+         ("net.py", 1, "a relative import leads out of the package")),
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
@@ -82,11 +90,17 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/p/django/a.py": "import django.forms", "r/p/__init__.py": "", "r/p/django/__init__.py": ""},
         # a folder that has no modules of its own, or is not beside it, or has one of its name elsewhere
         {"r/a.py": f"from data.net import load\n{PROGRAM}", "r/data/sets/own.py": ""},
-        {"r/b/a.py": f"from data.net import load\n{PROGRAM}", "r/data/own.py": ""},
-        {"r/a.py": f"from data.net import load\n{PROGRAM}", "r/data/own.py": "", "r/b/data/net.py": ""},
+        {"r/b/a.py": f"from parts.net import load\n{PROGRAM}", "r/parts/own.py": ""},
+        {"r/a.py": f"from parts.net import load\n{PROGRAM}", "r/parts/own.py": "", "r/b/parts/net.py": ""},
         {"r/a.py": f"from model.net import Net\n{PROGRAM}", "r/model/net/part.py": ""},
+        # a name of its own that lies elsewhere, or one that a library may have
+        {"r/a.py": f"from utils.logs import show\n{PROGRAM}", "around/utils.py": ""},
+        {"r/a.py": f"from utils.logs import show\n{PROGRAM}", "r/b/utils/logs.py": "show = 1"},
+        {"r/a.py": f"from datasets.logs import show\n{PROGRAM}"},
+        # a program that is run as a module
+        {"r/b/a.py": f"from .parts import part\nfrom ..c import d\n{PROGRAM}", "r/b/parts.py": "part = 1"},
         # run as a module of its package, it sees another folder
-        {"r/p/a.py": f"from data import load\n{PROGRAM}", "r/p/__init__.py": "", "r/p/data.py": ""},
+        {"r/p/a.py": f"from parts import load\n{PROGRAM}", "r/p/__init__.py": "", "r/p/parts.py": ""},
         # another folder has it, and may come first
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "", "r/src/data.py": "load = 1"},
         # on a condition, in what may go on, or later
