@@ -198,13 +198,13 @@ class FailingImports:
         return f"{folder}/__init__.py" in self._texts
 
     def _is_namespace(self, folder: str) -> bool:
-        """Whether a folder has modules, and no file that makes it a package: another one of the name would come first,
+        """Whether a folder has modules, at whatever depth, and no file that makes it a package: another one of the name would come first,
         but for that there has to be one."""
         return folder in self._folders and not self._holds(folder, "__init__")
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        return frozenset(map(posixpath.dirname, self._texts))
+        return frozenset(folder for path in self._texts for folder in _above(posixpath.dirname(path)))
 
     def _file(self, place: str) -> str:
         """The file of a package or module, "" if it has none that is Python."""

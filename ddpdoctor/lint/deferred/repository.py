@@ -178,9 +178,17 @@ class Repository:
         of that; one that calls the file's code outside of functions imports it."""
         if not self.uses(program, path):
             return False
-        name = self.callers.function_around(path, line)
-        texts = (_NO_USES.sub(b"", text) for text in self.used_by(program) or ())
-        return not name or any(_names(text, name.encode()) for text in texts)
+        name = self.callers.function_around(path, line).encode()
+        if not name:
+            return True
+        held = self.texts or {}
+        guarded = IS_PROGRAM.search(held[path]) if program != path else None
+        inside = held[path][: guarded.start()] if guarded is not None else held[path]
+        others = (held[file] for file in self._imports.of(program) or () if file != path)
+        # a file that defines a function of this name calls its own
+        own = re.compile(rb"^def " + re.escape(name) + rb"\(", re.MULTILINE)
+        texts = (inside, *(text for text in others if own.search(text) is None))
+        return any(_names(_NO_USES.sub(b"", text), name) for text in texts)
 
     @cached_property
     def launches_any(self) -> bool:

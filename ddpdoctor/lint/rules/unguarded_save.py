@@ -51,8 +51,9 @@ for a network in `DataParallel`, in a method that is replaced on some objects, o
 that lets the ranks through in turn; nor is a test that starts no ranks, nor a file that stays empty. A path made of a
 loop's variable, or of what is called a user, a client or a sample, is a hint: it may be one of this rank's own. So are
 a few tensors that were fetched to the CPU one by one, settings of the run and copies of the program's own files, which
-are the same text from every rank, what only tests use, what is written where each rank has a machine of its own, and
-what a script saves after the `train()` of a trainer of transformers, which may be started as one process.
+are the same text from every rank, runs that the program keeps from the tracker, what only tests use, what is written
+where each rank has a machine of its own, and what a script saves after the `train()` of a trainer of transformers,
+which may be started as one process.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -140,7 +141,13 @@ def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
     for call in written_files.runs(facts):
         meant = call.opaque or any(call.keyword(k) is not None for k in ("group", "mode", "log_dir", "logdir"))
         if not meant and not call.args and call.path == "wandb.init":
-            yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one")
+            kept = _OFFLINE if _keeps_from_tracker(facts) else None
+            yield call, _told(facts, call, "every rank starts its own run: let only rank 0 start one", kept)
+
+
+def _keeps_from_tracker(facts: ModuleFacts) -> bool:
+    modes = (setting.value for setting in facts.analysis.settings if setting.name == "WANDB_MODE")
+    return any(mode.constant != "online" for mode in modes)
 
 
 _OWN_PART = (
@@ -187,6 +194,8 @@ _IDLE = ""
 _APART = "if the names of the curves do not tell the ranks apart, "
 #: of a writer that names its folder after the second and the machine
 _MOMENT = "where several ranks of a machine come here in the same second, "
+#: of runs that the program does not send to the tracker
+_OFFLINE = "if these runs are sent to the tracker, "
 _SAMPLE = "unless the ranks go through different data here, "
 #: a rank that reads what another one is just writing gets a part of it, or nothing
 _SETTINGS = "if a rank reads these settings before all have written them, "

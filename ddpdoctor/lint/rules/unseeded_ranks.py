@@ -3,9 +3,9 @@
 ## What it does
 Finds a script that creates a process group and trains, and that neither seeds a generator nor calls a framework's seed
 function in any of the files that it uses. It is a warning where the program shows that it needs one: it has an option
-for a seed that nothing reads, or each rank draws what an object keeps that is neither a model nor a data set. Else it
-is a hint: a demonstration or a measurement need not be repeated. It is a hint, too, where a script seeds itself and
-then spawns the ranks, none of which is seeded: spawned processes inherit no generator.
+for a seed, with a default, that nothing reads, or each rank draws what an object keeps that is neither a model nor a
+data set. Else it is a hint: a demonstration or a measurement need not be repeated. It is a hint, too, where a script
+seeds itself and then spawns the ranks, none of which is seeded: spawned processes inherit no generator.
 
 ## Why it harms
 No run can be repeated, and neither can a hang or a bad loss. Values on which ranks should agree (a random split, a
@@ -83,7 +83,7 @@ def _left(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
     """A place that shows that the program needs a seed."""
-    option = next((c for c in facts.methods("add_argument") if _is_seed(c)), None)
+    option = next((c for c in facts.methods("add_argument") if _is_seed(c) and _is_set(c)), None)
     if option is not None:
         return ((option.site, "nothing reads this seed"),)
     kept = equal_draws.kept_draw(facts)
@@ -93,6 +93,12 @@ def _because(facts: ModuleFacts) -> tuple[tuple[SourceSite, str], ...]:
 def _is_seed(call: CallEvent) -> bool:
     option = declared_by(call.node)
     return option is not None and not option.names.isdisjoint(_OPTIONS)
+
+
+def _is_set(call: CallEvent) -> bool:
+    """Whether the option has a value where nobody gives it: else a run without a seed is meant."""
+    default = call.keyword("default")
+    return default is not None and default.constant is not None
 
 
 #: as options for a seed are called

@@ -56,6 +56,8 @@ CALLS = "def build(): ...\n"
          ("a.py", 1, "model has no module net")),
         ({"r/a.py": f"import model.net.part\n{PROGRAM}", "r/model/net/other.py": "", "r/model/b.py": ""},
          ("a.py", 1, "net has no module part")),
+        ({"r/a.py": f"from parts.net import Net\n{PROGRAM}", "r/parts/nets/other.py": ""},
+         ("a.py", 1, "parts has no module net")),
         ({"r/a.py": f"from model.net import No\n{PROGRAM}", "r/model/net.py": CALLS}, ("a.py", 1, "net has no No")),
         # of names that only projects have, wherever they are
         ({"r/a.py": f"from utils.logs import show\n{PROGRAM}"}, ("a.py", 1, "the repository has no utils")),
@@ -88,8 +90,7 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from transformers import Trainer\n{PROGRAM}", "r/transformers/__init__.py": ""},
         {"r/p/a.py": "from tokenizers import load", "r/p/__init__.py": "", "r/p/tokenizers.py": ""},
         {"r/p/django/a.py": "import django.forms", "r/p/__init__.py": "", "r/p/django/__init__.py": ""},
-        # a folder that has no modules of its own, or is not beside it, or has one of its name elsewhere
-        {"r/a.py": f"from data.net import load\n{PROGRAM}", "r/data/sets/own.py": ""},
+        # a folder that is not beside it, or has one of its name elsewhere
         {"r/b/a.py": f"from parts.net import load\n{PROGRAM}", "r/parts/own.py": ""},
         {"r/a.py": f"from parts.net import load\n{PROGRAM}", "r/parts/own.py": "", "r/b/parts/net.py": ""},
         {"r/a.py": f"from model.net import Net\n{PROGRAM}", "r/model/net/part.py": ""},

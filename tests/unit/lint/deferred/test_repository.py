@@ -109,3 +109,23 @@ def test_a_file_whose_name_no_other_one_has(tmp_path: Path) -> None:
     repository = Repository(str(tmp_path / "b"))
     alone = [repository.is_only(str(tmp_path / "b" / name)) for name in ("train.py", "test.py")]
     assert alone == [False, True]
+
+
+PARSES = "def get_args():\n    parse()\n\ndef load():\n    pass\n\nif __name__ == '__main__':\n    get_args()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [
+        ("from show import get_args\nget_args()", True),
+        ("import show\nshow.get_args()", True),
+        ("from show import load\nload()", False),
+        ("from show import load\ndef get_args():\n    pass\nget_args()", False),
+    ],
+)
+def test_who_calls_a_function_of_another_program(program: str, calls: bool, tmp_path: Path) -> None:
+    for name, text in (("show.py", PARSES), ("train.py", program)):
+        (tmp_path / name).write_text(text)
+    repository = Repository(str(tmp_path))
+    show, train = (str(tmp_path / name) for name in ("show.py", "train.py"))
+    assert (repository.calls(train, show, 2), repository.calls(show, show, 2)) == (calls, True)
