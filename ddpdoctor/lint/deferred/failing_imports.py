@@ -198,8 +198,8 @@ class FailingImports:
         return f"{folder}/__init__.py" in self._texts
 
     def _is_namespace(self, folder: str) -> bool:
-        """Whether a folder has modules, at whatever depth, and no file that makes it a package: another one of the name would come first,
-        but for that there has to be one."""
+        """Whether a folder has modules, at whatever depth, and no file that makes it a package: another one of the name
+        would come first, but for that there has to be one."""
         return folder in self._folders and not self._holds(folder, "__init__")
 
     @cached_property
