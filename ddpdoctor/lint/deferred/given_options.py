@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import indexing, source
 from ddpdoctor.program.enclosing import FUNCTIONS, conditions_around, innermost_function
@@ -63,7 +63,15 @@ def given_in_all(texts: Iterable[bytes]) -> Options:
 
 def needed_at(tree: ast.Module, line: int, options: Options) -> Iterator[str]:
     """Of the options of a program, those without each of which a line does not run."""
-    return off_at(tree, line, lambda dest: [option.default for option in options.get(dest, ())])
+    return off_at(tree, line, _defaults_of(options))
+
+
+#: the values that a setting may have, by its name
+_Values = Callable[[str], Sequence[ast.expr | None]]
+
+
+def _defaults_of(options: Options) -> _Values:
+    return lambda dest: [option.default for option in options.get(dest, ())]
 
 
 #: calls of functions that are followed back, and the ways to a line that are told apart
@@ -71,9 +79,23 @@ _DEEPEST = 4
 _MOST_WAYS = 16
 
 
+class Needed(NamedTuple):
+    """An option that has to be given for a line to run, by the name under which the program reads it."""
+
+    dest: str
+    #: the condition on it that has to hold
+    test: ast.expr
+
+    def is_met_by(self, value: str) -> bool:
+        """Whether a text that is given as the option may be what the condition asks for."""
+        compared = self.test.comparators[0] if isinstance(self.test, ast.Compare) else None
+        asks_text = isinstance(compared, ast.Constant) and isinstance(compared.value, str)
+        return not (value and asks_text and _is_false(self.test, ast.Constant(value)))
+
+
 def ways_to(
     tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool]
-) -> list[frozenset[str]]:
+) -> list[frozenset[Needed]]:
     """The options that have to be given for a line to run, for each of the ways to it: all of them on that way; through
     the calls of the function around it where only its own file calls that. Where there are too many ways, nothing is
     known of them."""
@@ -83,8 +105,8 @@ def ways_to(
 
 def _ways_to(
     tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool], depth: int
-) -> Iterator[frozenset[str]]:
-    here = frozenset(needed_at(tree, line, options))
+) -> Iterator[frozenset[Needed]]:
+    here = frozenset(_needed_at(tree, line, _defaults_of(options)))
     function = innermost_function(tree, line)
     calls = _calls_of(tree, function) if function is not None and depth and not is_used_elsewhere(function.name) else ()
     for call in calls:
@@ -94,14 +116,29 @@ def _ways_to(
         yield here
 
 
+def _called(call: ast.Call) -> str:
+    return last_name(call.func)
+
+
+def _run_by(call: ast.Call) -> str:
+    """The function that a call starts in processes: `mp.spawn(main, ...)`, `Process(target=main)`."""
+    if _called(call) in _SPAWNING and call.args:
+        return last_name(call.args[0])
+    target = next((k.value for k in call.keywords if k.arg == "target"), None) if _called(call) == "Process" else None
+    return last_name(target) if target is not None else ""
+
+
+#: functions that start processes of the function which is their first argument
+_SPAWNING = frozenset(path.rpartition(".")[2] for path in frameworks.SPAWNING)
 #: decorators after which a function is called as before, and by nobody else
 _LEAVING = vocabulary.WITHOUT_GRADIENTS | {"staticmethod", "classmethod"}
 
 
 def _calls_of(tree: ast.Module, function: FunctionNode) -> list[ast.Call]:
-    """The calls by its name of a function that is only called: none where it may be handed on."""
+    """The calls by its name of a function that is only called, or started in processes: none where it may be handed on
+    to something else."""
     nodes = walk(tree)
-    calls = [node for node in nodes if isinstance(node, ast.Call) and last_name(node.func) == function.name]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and function.name in (_run_by(node), _called(node))]
     named = [n for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and last_name(n) == function.name]
     alone = sum(isinstance(n, FUNCTIONS) and n.name == function.name for n in nodes) == 1
     known = _LEAVING.issuperset(map(decorator_name, function.decorator_list))
@@ -110,8 +147,12 @@ def _calls_of(tree: ast.Module, function: FunctionNode) -> list[ast.Call]:
     return calls if plain and outside else []
 
 
-def off_at(tree: ast.Module, line: int, values: Callable[[str], Sequence[ast.expr | None]]) -> Iterator[str]:
+def off_at(tree: ast.Module, line: int, values: _Values) -> Iterator[str]:
     """The settings with none of whose values a line runs, by what these are for a name: none if that is unknown."""
+    return (needed.dest for needed in _needed_at(tree, line, values))
+
+
+def _needed_at(tree: ast.Module, line: int, values: _Values) -> Iterator[Needed]:
     for test in conditions_around(tree, line):
         yield from _needed(values, test)
 
@@ -198,7 +239,7 @@ _NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
 _COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
 
 
-def _needed(values: Callable[[str], Sequence[ast.expr | None]], test: ast.expr) -> Iterator[str]:
+def _needed(values: _Values, test: ast.expr) -> Iterator[Needed]:
     """The settings with none of whose values a condition holds."""
     for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
         asked = part.left if isinstance(part, ast.Compare) else part
@@ -207,7 +248,7 @@ def _needed(values: Callable[[str], Sequence[ast.expr | None]], test: ast.expr) 
         dest = _read(asked)
         known = values(dest) if dest else ()
         if known and all(_is_false(part, value) for value in known):
-            yield dest
+            yield Needed(dest, part)
 
 
 def _is_false(test: ast.expr, value: ast.expr | None) -> bool:

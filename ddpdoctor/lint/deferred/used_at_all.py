@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
+from ddpdoctor.lint.deferred.given_options import Needed
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
-from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, depends_on_the_start
+from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
@@ -19,10 +21,8 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 
-#: what does harm at the moment in which a line runs
-_AS_IT_RUNS = frozenset({"DD124", "DD143", "DD171", "DD173", "DD174", "DD175", *IF_SEVERAL_COME})
 #: what an option may ask for that is off by default
-_WITH_OPTIONS = _AS_IT_RUNS | {"DD131"}
+_WITH_OPTIONS = OF_SEVERAL_RANKS | IF_SEVERAL_COME
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -128,7 +128,9 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     path = path_of(finding)
     concerned = finding.code in _WITH_OPTIONS and finding.severity is not Severity.HINT
     commands = repository.launches.commands(path) if concerned else []
-    module = given_options.module_of(read_file(path) or b"") if commands else None
+    # of a program that no command starts, nothing but its defaults is known, where others are started
+    concerned = concerned and bool(commands or _is_left_out(repository, path))
+    module = given_options.module_of(read_file(path) or b"") if concerned else None
     if module is None:
         return None
     # they may be declared in a file beside it
@@ -148,8 +150,19 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     return None
 
 
+def _is_left_out(repository: Repository, path: str) -> bool:
+    """Whether it is a program that no command starts, as far as they are known, while they start others, and no file of
+    settings names it."""
+    launches, name = repository.launches, os.fsencode(posixpath.basename(path))
+    if any(name in settings for settings in repository.configurations.files.values()):
+        return False
+    if not (launches.launched or launches.as_one) or launches.start_in(path) or launches.start_unnamed:
+        return False
+    return b"__main__" in (read_file(path) or b"") and not repository.configurations.describe_a_job
+
+
 def _never_passed(
-    repository: Repository, path: str, ways: list[frozenset[str]], options: given_options.Options
+    repository: Repository, path: str, ways: list[frozenset[Needed]], options: given_options.Options
 ) -> tuple[str, str]:
     """The options without which none of the commands that start several ranks of a program gets to a line, "" if one
     may; and to whom they are not passed, if others get them."""
@@ -174,18 +187,25 @@ def _giving(names: frozenset[str], commands: list[bytes]) -> _Gives:
 
 
 def _never_given(
-    way: frozenset[str], names: Mapping[str, frozenset[str]], giving: Mapping[str, _Gives], commands: list[bytes]
+    way: frozenset[Needed], names: Mapping[str, frozenset[str]], giving: Mapping[str, _Gives], commands: list[bytes]
 ) -> str:
     """The first option of a way to a line without which none of the commands leaves it open; "" if one gives them all,
     or may. `giving`: whether a command gives an option, by the option."""
     left = [command for command in commands if not given_options.hands_on_a_file(command)]
     if len(left) < len(commands):
         return ""
-    for dest in sorted(way):
-        left = [command for command in left if giving[dest](command, names[dest])]
+    for needed in sorted(way, key=lambda one: one.dest):
+        known = names[needed.dest]
+        left = [command for command in left if giving[needed.dest](command, known)]
+        left = [command for command in left if needed.is_met_by(_plain(given_options.value_in(command, known)))]
         if not left:
-            return dest
+            return needed.dest
     return ""
+
+
+def _plain(value: str) -> str:
+    """A value in which nothing is put in place, and that is no other option."""
+    return value if _PLAIN.fullmatch(value) and not value.startswith("-") else ""
 
 
 def _is_used_around(repository: Repository, path: str, name: str) -> bool:

@@ -42,6 +42,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.iteration import only_element
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import text_of
@@ -86,6 +87,7 @@ def _evaluates(facts: ModuleFacts, sampler: Made) -> bool:
 
 
 def _repeated(call: CallEvent) -> bool:
-    """Whether a loop around calls it again and again, other than one that goes through the samplers."""
+    """Whether a loop around calls it again and again: not one through the samplers, nor one of one turn."""
     owner = text_of(call.node.func.value) if isinstance(call.node.func, ast.Attribute) else ""
-    return any(loop.target != owner for loop in call.context.loops)
+    loops = (loop for loop in call.context.loops if loop.over is None or only_element(loop.over) is None)
+    return any(loop.target != owner for loop in loops)

@@ -2416,6 +2416,69 @@ def test_what_an_option_asks_for_is_a_hint_where_no_command_gives_it(
     assert named.severity.value == "error"
 
 
+MODES = EVALUATES.replace('"--evaluate", action="store_true"', '"--mode", default="train"').replace(
+    "args.evaluate and", "args.mode == 'test' and"
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode train"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode=test"}, "error"),
+        ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode $MODE"}, "error"),
+    ],
+)
+def test_what_an_option_has_to_be_is_a_hint_where_no_command_says_so(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": MODES, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
+
+
+SAMPLED = """\
+import argparse
+
+import torch.multiprocessing as mp
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def work(rank, args):
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, sampler=sampler)
+    for epoch in range(9):
+        for batch in loader:
+            step(batch)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mode", default="alone")
+    args = parser.parse_args()
+    if args.mode == "ddp":
+        mp.spawn(work, args=(args,))
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "warning"),
+        ({"run.sh": "python train.py --mode ddp"}, "warning"),
+        ({"run.sh": "python train.py"}, "hint"),
+        # of a program that no command starts while they start others, its defaults are known, unless settings name it
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py"}, "hint"),
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py", "pod.yaml": "command: [python, train.py]"}, "warning"),
+    ],
+)
+def test_a_sampler_of_a_mode_that_nobody_asks_for(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({"train.py": SAMPLED, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
+    assert finding.severity.value == severity
+
+
 def test_what_a_program_does_not_come_to_because_of_an_error_is_a_hint(repository: Repository) -> None:
     text = EVALUATES.replace("if args.evaluate and ", "if ")
     broken = text.replace("dist.init_process_group", "print(args.workers)\ndist.init_process_group")

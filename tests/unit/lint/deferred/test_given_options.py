@@ -146,6 +146,9 @@ EITHER = {frozenset({"do_test"}), frozenset({"do_eval"})}
             "    if args.do_test and args.do_eval:\n        scored(args, 3)",
             {*EITHER, frozenset({"do_test", "do_eval"})},
         ),
+        # started in processes
+        ("    mp.spawn(scored, args=(args, 3))", {*EITHER, frozenset()}),
+        ("    if args.do_test:\n        mp.Process(target=scored, args=(args, 3)).start()", EITHER),
         # it may be called from wherever it is handed to
         ("    register(scored)", {frozenset()}),
         ("\n\ndef scored(args):\n    pass", {frozenset()}),
@@ -155,8 +158,12 @@ def test_a_function_runs_where_one_of_its_calls_does(more: str, ways: set[frozen
     module = given_options.module_of(WAYS.format(more=more).encode())
     assert module is not None
     options = given_options.given_in(module)
-    assert set(given_options.ways_to(module.tree, 5, options, lambda _: False)) == ways
+    assert set(map(_dests, given_options.ways_to(module.tree, 5, options, lambda _: False))) == ways
     assert given_options.ways_to(module.tree, 5, options, lambda name: name == "scored") == [frozenset()]
+
+
+def _dests(way: frozenset[given_options.Needed]) -> frozenset[str]:
+    return frozenset(needed.dest for needed in way)
 
 
 def test_of_too_many_ways_none_is_known() -> None:
@@ -178,4 +185,4 @@ def test_what_may_call_a_function_is_no_mere_decorator(decorator: str, needed: s
     )
     assert declared is not None
     options = given_options.given_in_all([ast.unparse(declared).encode()])
-    assert given_options.ways_to(tree, 8, options, lambda _: False) == [frozenset(needed)]
+    assert [*map(_dests, given_options.ways_to(tree, 8, options, lambda _: False))] == [frozenset(needed)]
