@@ -129,7 +129,10 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
 
 
 #: functions that keep the order of what all ranks have
-_KEEPING = frozenset({"torch.cat", "torch.concat", "torch.nn.functional.normalize", "torch.transpose", "torch.t"})
+_KEEPING = frozenset({
+    "builtins.list", "builtins.tuple", "torch.cat", "torch.concat", "torch.concatenate",
+    "torch.nn.functional.normalize", "torch.transpose", "torch.t",
+})  # fmt: skip
 _PRODUCTS = frozenset({"torch.matmul", "torch.mm"})
 
 

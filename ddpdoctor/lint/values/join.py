@@ -276,7 +276,8 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
     one_of = containers.joined(a, b) or loader_join.shared(a, b)
     if one_of is not None:
         return one_of
-    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE)
+    # one process gathers nothing: `return x if world == 1 else torch.cat(every(x))`
+    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE | Tag.GATHERED | Tag.AGAINST_ALL)
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
     value = unknown(key, "thing", tags=tags | Tag.MAYBE if one_sided else tags)
     return _own_data(value, a, b) if Taint.RANK_LOCAL in (a.taint, b.taint) else value
