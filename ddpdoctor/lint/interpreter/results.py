@@ -9,7 +9,7 @@ from functools import lru_cache
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values import containers, set_orders
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
 from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
@@ -94,7 +94,7 @@ def made_by(call: FunctionCall) -> Value:
     values = _given(path, call.args, call.keywords)
     taint, tags = _handed_on(path, values)
     tags |= _TAGGED.get(path, NO_TAGS)
-    tags |= _of_all(path, values)
+    tags |= _of_all(path, values) | set_orders.of_call(path, call.args, call.node)
     if taint is Taint.RANK_LOCAL:
         tags |= _of_elements(path, values)
     if _asks_for_sharding(path, call.args):

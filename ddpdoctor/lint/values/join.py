@@ -12,7 +12,7 @@ from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint,
 from ddpdoctor.model.record import record
 
 #: what only holds of one of two values if it holds of both
-_SURE = Tag.FILLED | Tag.GIVEN
+_SURE = Tag.FILLED | Tag.GIVEN | Tag.OF_SET
 _FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
@@ -277,7 +277,7 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
     if one_of is not None:
         return one_of
     # one process gathers nothing: `return x if world == 1 else torch.cat(every(x))`
-    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE | Tag.GATHERED | Tag.AGAINST_ALL)
+    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE | Tag.OF_SET | Tag.GATHERED | Tag.AGAINST_ALL)
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
     value = unknown(key, "thing", tags=tags | Tag.MAYBE if one_sided else tags)
     return _own_data(value, a, b) if Taint.RANK_LOCAL in (a.taint, b.taint) else value

@@ -99,6 +99,9 @@ class Tag:
     #: the product of something of this rank with what all ranks have: a column for each of theirs
     AGAINST_ALL: Final = 1 << 48
 
+    #: a set of texts, or kept in the order of one, which is another in each process
+    OF_SET: Final = 1 << 54
+
     # what a tensor was computed by
     #: a wrapped model
     DDP: Final = 1 << 27
