@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, set_orders
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, OF_ALL, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -139,10 +139,10 @@ _PRODUCTS = frozenset({"torch.matmul", "torch.mm"})
 def _of_all(path: str, values: tuple[Value, ...]) -> Tags:
     """Whether a function gives what all ranks have, or the product of something of this rank with that."""
     if path in _KEEPING and values:
-        return values[0].tags & (Tag.GATHERED | Tag.AGAINST_ALL)
+        return values[0].tags & (OF_ALL | Tag.AGAINST_ALL)
     if path in _PRODUCTS and len(values) == 2:
-        rows, columns = (value.tags & Tag.GATHERED for value in values)
-        return rows or (Tag.AGAINST_ALL if columns else NO_TAGS)
+        rows, columns = (value.tags & OF_ALL for value in values)
+        return rows or (Tag.AGAINST_ALL | columns & Tag.NO_GRADIENT if columns else NO_TAGS)
     return NO_TAGS
 
 
