@@ -82,6 +82,8 @@ RULES = (
     "contrastive_targets_without_offset",
     "salted_hash",
     "gather_of_unequal_shapes",
+    "gradient_lost_in_gather",
+    "gathered_out_of_order",
     "second_backward_not_averaged",
     "ddp_before_device_move",
     "late_conversion",

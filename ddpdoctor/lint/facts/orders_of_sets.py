@@ -1,4 +1,5 @@
-"""Numbers that names get in the order of a set, which is another one in each process where the names are texts."""
+"""What is done in the order of a set, which is another one in each process where it is of texts: names are numbered,
+and collectives called."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.knowledge import collectives, frameworks
+from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk
+from ddpdoctor.program.sites import SourceSite, site_of
 
 #: functions that count along a list
 _COUNTING = ("builtins.enumerate", "builtins.zip")
@@ -30,6 +33,57 @@ def numbered(facts: ModuleFacts) -> Iterator[CallEvent]:
         over = _counted(call.node)
         if over is not None and is_set(module, over) and _is_map(module, call.node):
             yield call
+
+
+def collectives_in_one(facts: ModuleFacts) -> Iterator[tuple[CallEvent, EnclosingLoop]]:
+    """Collectives of what a loop takes out of a set of texts, or out of what is in its order; and that loop."""
+    if facts.named(*frameworks.PROCESSES):
+        return  # a process that was forked has the salt of its parent
+    found: set[SourceSite] = set()
+    for call in facts.named(*(path for path, spec in collectives.COLLECTIVES.items() if spec.op not in _WITHOUT_DATA)):
+        if call.context.some_ranks_only or call.site in found:
+            continue
+        for loop in call.context.loops:
+            if loop.over is not None and set_orders.is_in_one(loop.over) and _is_of_element(facts, call, loop):
+                found.add(call.site)
+                yield call, loop
+
+
+#: collectives in which all turns of a loop are alike
+_WITHOUT_DATA = frozenset({"barrier", "monitored_barrier", "init_process_group", "destroy_process_group"})
+
+
+def _is_of_element(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
+    """Whether what it is given depends on the element of this turn, and nothing sets the salt."""
+    module = blocks.module_of(facts, loop.site)
+    if module is None or any(_SETTING in text for text in facts.texts):
+        return False
+    names = _made_of_element(loop.node)
+    sites = {call.site, *call.context.chain}
+    calls = (n for n in walk(loop.node) if isinstance(n, ast.Call) and site_of(module, n) in sites)
+    return any(not names.isdisjoint(_names_in(one)) for one in calls)
+
+
+def _made_of_element(loop: ast.AST) -> set[str]:
+    """The variables of a loop, and those that its body makes of them."""
+    if isinstance(loop, ast.For):
+        targets: list[ast.expr] = [loop.target]
+    else:
+        targets = [generator.target for generator in getattr(loop, "generators", [])]
+    names = {name for target in targets for name in _names_in(target)}
+    for _ in range(_STEPS):
+        for node in walk(loop):
+            if isinstance(node, ast.Assign) and not names.isdisjoint(_names_in(node.value)):
+                names |= {name for target in node.targets for name in _names_in(target)}
+    return names
+
+
+def _names_in(node: ast.AST) -> Iterator[str]:
+    return (n.id for n in walk(node) if isinstance(n, ast.Name))
+
+
+#: variables that are made of one another at most
+_STEPS = 3
 
 
 def _counted(call: ast.Call) -> ast.expr | None:

@@ -26,7 +26,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Method,
     Namespace,
 )
-from ddpdoctor.lint.values.tags import NO_TAGS, OF_BATCH, ORIGIN, SAMPLES, Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, OF_ALL, OF_BATCH, ORIGIN, SAMPLES, Tag
 from ddpdoctor.lint.values.values import (
     FIRST_LOCAL_RANK,
     FIRST_RANK,
@@ -142,7 +142,7 @@ def _unknown_attribute(machine: Machine, frame: Frame, owner: Value, name: str) 
         made = loader_join.kept(owner, name) or framework_objects.attribute(owner.object.path, name)
         if made is not None:
             return made
-    kept = ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.TIME | Tag.UNIQUE | (Tag.GATHERED if name in _TURNED else NO_TAGS)
+    kept = ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.TIME | Tag.UNIQUE | (OF_ALL if name in _TURNED else NO_TAGS)
     tags = owner.tags & kept
     taint = _taint_of(owner, name)
     if name in EXTENTS:

@@ -119,6 +119,8 @@ def _handed_on(call: FunctionCall | MethodCall, result: Value, *, dropped: bool)
 def _grow(call: MethodCall, owner: ast.expr) -> None:
     """The container, written as `owner`, after a method that adds to it."""
     method, receiver = call.name, call.receiver
+    if method == "sort" and receiver.tags & Tag.OF_SET:
+        container_mutation.put_in_order(call.machine, call.frame, owner, receiver)
     if method not in container_mutation.CHANGING:
         return
     machine, frame, args = call.machine, call.frame, call.args

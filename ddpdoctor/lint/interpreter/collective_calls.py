@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 
+from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.overwrites import overwrite
 from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op, Transfer
-from ddpdoctor.lint.knowledge import collectives, frameworks
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.knowledge.collectives import Collective
 from ddpdoctor.lint.values import containers
-from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Made, Method
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags
 from ddpdoctor.lint.values.values import WORLD, Keywords, Taint, Value, of_object, unknown
 from ddpdoctor.model import c10d
@@ -67,7 +68,41 @@ def _gathered(call: FunctionCall) -> None:
     """What a call has filled holds the ranks' parts in the order of their numbers."""
     output = call.node.args[0] if call.node.args else None
     if isinstance(output, ast.Name) and output.id in call.frame.env:
-        call.frame.env[output.id] = call.frame.env[output.id].tagged(Tag.GATHERED)
+        kept = Tag.GATHERED | (Tag.NO_GRADIENT if _cuts_off(call) else NO_TAGS)
+        call.frame.env[output.id] = call.frame.env[output.id].tagged(kept)
+
+
+def _cuts_off(call: FunctionCall) -> bool:
+    """Whether what a wrapped model gave is gathered so that no gradient flows back to it, and nothing shows that this
+    is meant: it is detached, or this rank's own is put back in its place."""
+    given, function = call.argument(1, "tensor"), call.frame.function
+    # what the model gave without gradients is not known to be of a batch
+    if given is None or given.taint is not Taint.RANK_LOCAL or not given.tags & Tag.DDP:
+        return False
+    if function is None or call.frame.no_grad or _is_detached(given) or _has_backward(call):
+        return False
+    return not any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) for n in walk(function.node))
+
+
+#: gather so that gradients flow back
+_WITH_GRADIENT = ("torch.distributed.nn.", "torch.distributed._functional_collectives.")
+
+
+def _has_backward(call: FunctionCall) -> bool:
+    """Whether it has a backward of torch's, or is called by an operation with one of its own."""
+    owner = call.frame.function.owner if call.frame.function is not None else None
+    own = owner is not None and aliases.OPERATION in external_bases(call.machine, owner)
+    return own or call.path.startswith(_WITH_GRADIENT)
+
+
+def _is_detached(value: Value) -> bool:
+    """Whether it is `x.detach()` or `x.data`, in whatever form."""
+    obj = value.object
+    while isinstance(obj, Method):
+        if obj.name in ("detach", "detach_", "data"):
+            return True
+        obj = obj.receiver.object
+    return False
 
 
 def _exchanged(call: FunctionCall) -> Value:

@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Value
 
 
@@ -61,6 +62,15 @@ def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None
         if owner is not None and isinstance(owner.object, Instance) and isinstance(atom, Symbol):
             frame.stores[(atom.key, node.attr)] = value
             machine.heap[(atom.key, node.attr)] = value
+
+
+def put_in_order(machine: Machine, frame: Frame, node: ast.expr, listed: Value) -> None:
+    """Bind a name or attribute to its list after that was sorted: `names.sort()`."""
+    in_order = listed.with_tags(listed.tags & ~Tag.OF_SET)
+    if isinstance(node, ast.Name) and node.id in frame.env:
+        frame.env[node.id] = in_order
+    else:
+        rebind(machine, frame, node, in_order)
 
 
 def so_far(machine: Machine, key: int | None, name: str, value: Value | None) -> Value | None:

@@ -15,7 +15,7 @@ from ddpdoctor.lint.interpreter.results import cast, length_of
 from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.lint.values import containers, data_partition
+from ddpdoctor.lint.values import containers, data_partition, set_orders
 from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
@@ -44,15 +44,16 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
             machine.evaluate(frame, element.value)
             return unknown("sequence", id(node))
         items.append(machine.evaluate(frame, element))
+    of_set = set_orders.of_display(node, items)
     if sum(map(_leaves, items)) > budgets.ELEMENTS:
-        return unknown("sequence", id(node), tags=join_tags(items))
+        return unknown("sequence", id(node), tags=join_tags(items) | of_set)
     if items and all(i.known and len(i.atoms) == 1 for i in items):
         return (
             const(tuple(i.constant for i in items))
             if isinstance(node, ast.Tuple)
-            else of_object(Items(tuple(items)), "items", id(node))
+            else of_object(Items(tuple(items)), "items", id(node)).tagged(of_set)
         )
-    return _tagged(of_object(Items(tuple(items)), "items", id(node)), items)
+    return _tagged(of_object(Items(tuple(items)), "items", id(node)), items).tagged(of_set)
 
 
 def _leaves(value: Value) -> int:
@@ -277,11 +278,21 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 
 
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
+    """What a comprehension makes, in the order of what it goes through."""
+    over: list[Value] = []
+    value = _made_of_each(machine, frame, node, over)
+    of_set = set_orders.of_comprehension(node, over)
+    return value.tagged(of_set) if of_set else value
+
+
+def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) -> Value:
+    """What a comprehension makes; what it goes through is added to `over`."""
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
     frame.env, frame.out, conditions, shared = dict(before_env), [], [], False
     outer, frame.overwritten = frame.overwritten, {}
     for generator in node.generators:
         iterated, element = iterated_of(machine.evaluate(frame, generator.iter))
+        over.append(iterated)
         element = element or containers.any_instance(iterated)
         shared = shared or data_partition.is_share(iterated)
         loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(generator.target))

@@ -6,6 +6,7 @@ from ddpdoctor.lint.interpreter import signals
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
+from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Made
 from ddpdoctor.lint.values.values import Value, const, of_object, unknown
 from ddpdoctor.program.modules import ClassInfo
@@ -31,17 +32,13 @@ def class_attribute(machine: Machine, obj: Class, name: str) -> Value:
 def _applied(machine: Machine, info: ClassInfo) -> Value | None:
     """`Exchange.apply` of an operation with a backward of its own: its `forward`, which torch hands a context first."""
     forward = find_method(machine, info, "forward")
-    if forward is None or not forward.is_static or _OPERATION not in external_bases(machine, info):
+    if forward is None or not forward.is_static or aliases.OPERATION not in external_bases(machine, info):
         return None
     run = of_object(Function(forward), id(forward), id(info))
     if find_method(machine, info, "setup_context") is not None:
         return run
     given = (run, unknown("context", id(forward)))
     return of_object(Made("functools.partial", site_of(forward.module, forward.node), given), "applied", id(forward))
-
-
-#: what has a backward of its own extends it
-_OPERATION = "torch.autograd.Function"
 
 
 def is_enumeration(machine: Machine, info: ClassInfo) -> bool:

@@ -44,6 +44,7 @@ from ddpdoctor.lint.values.tags import (
     MADE_UP,
     MODEL,
     NO_TAGS,
+    OF_ALL,
     OF_BATCH,
     ORIGIN,
     REASONS,
@@ -248,7 +249,7 @@ def _computed(call: MethodCall) -> Value | None:
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     tags &= ~_LOST.get(method, NO_TAGS)
     if method in vocabulary.KEEPING_ORDER:
-        tags |= receiver.tags & (Tag.GATHERED | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
+        tags |= receiver.tags & (OF_ALL | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
     if method in _SHOWING:
         tags |= receiver.tags & Tag.EXAMPLE
     tags |= _of_elements(method, local=local)

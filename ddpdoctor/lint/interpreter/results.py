@@ -9,9 +9,9 @@ from functools import lru_cache
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values import containers, set_orders
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, OF_ALL, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -94,7 +94,7 @@ def made_by(call: FunctionCall) -> Value:
     values = _given(path, call.args, call.keywords)
     taint, tags = _handed_on(path, values)
     tags |= _TAGGED.get(path, NO_TAGS)
-    tags |= _of_all(path, values)
+    tags |= _of_all(path, values) | set_orders.of_call(path, call.args, call.node)
     if taint is Taint.RANK_LOCAL:
         tags |= _of_elements(path, values)
     if _asks_for_sharding(path, call.args):
@@ -129,17 +129,20 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
 
 
 #: functions that keep the order of what all ranks have
-_KEEPING = frozenset({"torch.cat", "torch.concat", "torch.nn.functional.normalize", "torch.transpose", "torch.t"})
+_KEEPING = frozenset({
+    "builtins.list", "builtins.tuple", "torch.cat", "torch.concat", "torch.concatenate",
+    "torch.nn.functional.normalize", "torch.transpose", "torch.t",
+})  # fmt: skip
 _PRODUCTS = frozenset({"torch.matmul", "torch.mm"})
 
 
 def _of_all(path: str, values: tuple[Value, ...]) -> Tags:
     """Whether a function gives what all ranks have, or the product of something of this rank with that."""
     if path in _KEEPING and values:
-        return values[0].tags & (Tag.GATHERED | Tag.AGAINST_ALL)
+        return values[0].tags & (OF_ALL | Tag.AGAINST_ALL)
     if path in _PRODUCTS and len(values) == 2:
-        rows, columns = (value.tags & Tag.GATHERED for value in values)
-        return rows or (Tag.AGAINST_ALL if columns else NO_TAGS)
+        rows, columns = (value.tags & OF_ALL for value in values)
+        return rows or (Tag.AGAINST_ALL | columns & Tag.NO_GRADIENT if columns else NO_TAGS)
     return NO_TAGS
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
+#: what has a backward of its own extends it
+OPERATION = "torch.autograd.Function"
 ENGINE = "deepspeed.DeepSpeedEngine"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"

@@ -36,8 +36,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import cross_entropies
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Method
 from ddpdoctor.lint.values.tags import Tag
@@ -52,12 +52,10 @@ RULE = LintRule(
     advice="add rank * batch size to the targets",
 )
 
-_LOSS, _CRITERION = "torch.nn.functional.cross_entropy", "torch.nn.CrossEntropyLoss"
-
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Losses of products with what all ranks have, by targets that count from 0."""
-    for call in (*facts.named(_LOSS), *_criteria(facts)):
+    for call in cross_entropies.calls(facts):
         logits, target = call.argument(0, "input"), call.argument(1, "target")
         if logits is None or target is None or not logits.tags & Tag.AGAINST_ALL or not _from_zero(target):
             continue
@@ -66,14 +64,6 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "every rank: the partners of this rank's samples begin at rank * batch size"
         )
         yield facts.finding(RULE, call.site, message, context=call.context)
-
-
-def _criteria(facts: ModuleFacts) -> Iterator[CallEvent]:
-    """Calls of `nn.CrossEntropyLoss()`."""
-    for call in facts.methods("__call__"):
-        made = call.receiver.object if call.receiver is not None else None
-        if isinstance(made, Made) and made.path == _CRITERION:
-            yield call
 
 
 def _from_zero(target: Value) -> bool:

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds `load_state_dict` of an optimizer, a schedule or a gradient scaler that only some ranks run, though all ranks make
-steps with it. As a hint, it finds that of a wrapped model, or of an optimizer whose steps are not in sight, with no
-broadcast after it.
+steps with it, and of a network in a wrapper, or of a part of it, that all ranks then train. As a hint, it finds that of
+a wrapped network, or of an optimizer, whose training is not in sight, with no broadcast after it.
 
 ## Why it harms
 DDP makes parameters equal once, at construction. What only rank 0 loads later stays on rank 0: from then on the ranks
@@ -28,8 +28,8 @@ No automatic fix.
 
 ## When it is wrong
 When the state is made equal in code that lint cannot see. Any broadcast before the first step is assumed to do so, but
-for one of a few numbers, or of parameters, which holds no state of an optimizer; buffers alone are made equal by DDP
-itself.
+for one of a few numbers, or of parameters, which holds no state of an optimizer, and one of objects which the other
+ranks neither load into it nor hand on together with it; buffers alone are made equal by DDP itself.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -39,13 +39,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import sent_numbers
+from ddpdoctor.lint.facts import received_states, sent_numbers
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.network_parts import Parts, contains
 from ddpdoctor.lint.interpreter import wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
@@ -83,26 +84,60 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _perhaps(facts: ModuleFacts, call: CallEvent, kind: str) -> Finding | None:
-    """A hint about a state that may differ between the ranks from then on."""
-    message = ""
+    """A finding about a state that differs between the ranks from then on; a hint where they need not train with it."""
+    message, severity = "", Severity.HINT
     if _after_wrap(facts, call):
         message = "only some ranks load this state, after DDP has made the ranks equal: load it on every rank"
+        passes = (c for c in _backward_passes(facts) if c.index > call.index and _by_all(c))
+        pass_ = next((c for c in passes if _in_one_program(c, call)), None)
+        if pass_ is not None and not _sent(facts, call, pass_) and not _wrapped_again(facts, call):
+            severity = Severity.WARNING
     elif kind == "optimizer" and facts.distributed:
         message = "only some ranks load the optimizer's state, and nothing sends it to the others"
     if not message:
         return None
-    return facts.finding(RULE, call.site, message, context=call.context, severity=Severity.HINT)
+    return facts.finding(RULE, call.site, message, context=call.context, severity=severity)
 
 
 def _after_wrap(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether it is of a network that was in a wrapper before, or of a part of one: `ddp.module.backbone`."""
     receiver = call.receiver
-    if receiver is None:
-        return False
-    if wrapping.is_wrapped(receiver) or receiver.tags & Tag.INNER:
-        return True
-    key = symbol_key(receiver)
-    before = (c for path in collectives.WRAPPERS for c in facts.named(path) if c.index < call.index)
-    return key is not None and any(c.args and symbol_key(c.args[0]) == key for c in before)
+    while receiver is not None:
+        if wrapping.is_wrapped(receiver) or receiver.tags & Tag.INNER:
+            return True
+        receiver = receiver.object.receiver if isinstance(receiver.object, Method) else None
+    return any(c.index < call.index for c in _wrappings(facts, call))
+
+
+def _wrapped_again(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a wrapper that is made later sends what was loaded to the others."""
+    return any(c.index > call.index for c in _wrappings(facts, call))
+
+
+def _wrappings(facts: ModuleFacts, call: CallEvent) -> Iterator[CallEvent]:
+    """The wrappers that are made of the network whose state is loaded, or of the one that it is a part of."""
+    parts = Parts.of(facts)
+    part = parts.part(call.receiver) if call.receiver is not None else None
+    for wrap in facts.named(*collectives.WRAPPERS):
+        whole = parts.part(wrap.args[0]) if wrap.args else None
+        if part is not None and whole is not None and contains(whole, part):
+            yield wrap
+
+
+def _backward_passes(facts: ModuleFacts) -> Iterator[CallEvent]:
+    """The backward passes in which a wrapper averages gradients."""
+    return (c for c in facts.methods("backward") if c.receiver is not None and c.receiver.tags & Tag.DDP)
+
+
+def _in_one_program(one: CallEvent, two: CallEvent) -> bool:
+    """Whether one run comes to both, or methods of one class do."""
+    functions = (one.context.function, two.context.function)
+    owners = [function.owner for function in functions if function is not None and function.owner is not None]
+    return one.context.calls[:1] == two.context.calls[:1] or (len(owners) > 1 and owners[0] is owners[1])
+
+
+def _by_all(call: CallEvent) -> bool:
+    return not call.context.some_ranks_only
 
 
 def _kind(call: CallEvent) -> str:
@@ -119,11 +154,11 @@ def _kind(call: CallEvent) -> str:
 
 def _first_step(facts: ModuleFacts, call: CallEvent) -> CallEvent | None:
     """The first step with it that all ranks make, by gradients that a wrapper averages."""
-    averaged = any(c.receiver is not None and c.receiver.tags & Tag.DDP for c in facts.methods("backward"))
+    averaged = any(True for _ in _backward_passes(facts))
     key = symbol_key(call.receiver) if call.receiver is not None else None
     if key is None or _is_bare(call):
         return None
-    steps = (c for c in facts.methods("step") if c.index > call.index and not c.context.some_ranks_only)
+    steps = (c for c in facts.methods("step") if c.index > call.index and _by_all(c))
     # a gradient scaler is given the optimizer
     given = ((c, value) for c in steps for value in (c.receiver, *c.args[:1]) if value is not None)
     return next((c for c, value in given if symbol_key(value) == key and (averaged or _is_prepared(c))), None)
@@ -153,6 +188,7 @@ def _sent(facts: ModuleFacts, call: CallEvent, step: CallEvent) -> bool:
         c.index > call.index
         and not (in_one_run and c.index > step.index)
         and not sent_numbers.are_all(facts, c, call.context.mask)
+        and not (call.receiver is not None and received_states.are_left_unused(facts, c, call.receiver, rest))
         for c in sends
     )
 
@@ -169,6 +205,7 @@ def _made_equal(facts: ModuleFacts, call: CallEvent) -> bool:
     if any("broadcast" in c.path and c.index > call.index for c in facts.calls):
         return True
     return any(
-        c is not call and c.context.mask & rest and c.context.function is call.context.function
+        c is not call and c.context.mask & rest
+        and (c.context.function is call.context.function or _is_of_same(c, call))
         for c in facts.methods("load_state_dict")
-    )
+    )  # fmt: skip

@@ -1,14 +1,18 @@
-"""Ranks take another number each for the hash of a text
+"""Ranks take another number each for the hash of a text, or another order of a set of texts
 
 ## What it does
 Finds `hash(text)` where all ranks have to come to one number: it decides which rank has something
 (`hash(name) % world_size == rank`), which samples there are (`hash(name) % 10 == 0`), or by which number a network
-knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program.
+knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program. And it
+finds collectives that are called one by one in the order of a set of texts, or of what was made in that order:
+`for name in {"loss", "accuracy"}: dist.all_reduce(sums[name])`.
 
 ## Why it harms
 Python salts the hashes of texts and bytes, by a number that each process draws when it starts. No two ranks agree: of
 what is divided by such hashes some goes to several ranks and some to none, each rank holds out other samples, and one
-row of an embedding stands for other names on each rank. After a restart all of it is different again.
+row of an embedding stands for other names on each rank. After a restart all of it is different again. The order of a
+set is that of its hashes: one rank adds up its loss where another adds up its accuracy, and where the shapes are equal,
+nothing fails.
 
 ## Example
 ```python
@@ -26,7 +30,7 @@ No automatic fix: a checkpoint may hold numbers made by the old hash.
 ## When it is wrong
 Numbers, and tuples of numbers, have the same hash in all processes. Where nothing shows what is hashed, the message
 says so first, and what decides on samples or names is a hint. Not reported where `PYTHONHASHSEED` is set for all ranks,
-nor for what one rank alone does.
+nor for what one rank alone does. Of sets, only those count whose elements are texts as the code shows.
 
 ## References
 https://docs.python.org/3/reference/datamodel.html#object.__hash__
@@ -36,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, salted_hashes
+from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, salted_hashes
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.facts.salted_hashes import Use, Used
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -47,8 +51,7 @@ RULE = LintRule(
     "DD156",
     "salted-hash",
     Severity.WARNING,
-    words=frozenset({"hash"}),
-    advice="take a hash that is the same in all processes: zlib.crc32(text.encode())",
+    advice="take what is the same in all processes: zlib.crc32(text.encode()), or sorted(names)",
 )
 
 _MESSAGES = {
@@ -63,7 +66,8 @@ _TOLD = {Use.OWNER: "compared with the rank here", Use.SAMPLE: "chosen here", Us
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Hashes of texts that have to be the same on all ranks."""
+    """Hashes of texts that have to be the same on all ranks, and collectives in the order of such hashes."""
+    yield from _in_order_of_sets(facts)
     for call in facts.named("builtins.hash"):
         module = blocks.module_of(facts, call.site)
         if module is None or call.context.some_ranks_only or facts.mentions(salted_hashes.SETTING):
@@ -74,6 +78,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         used = next(salted_hashes.uses(facts, call), None) if text is not False else None
         if used is not None and (used.use is Use.OWNER or launch.trains_on_several(facts)):
             yield _told(facts, call, used, sure=text is True)
+
+
+def _in_order_of_sets(facts: ModuleFacts) -> Iterator[Finding | None]:
+    for call, loop in orders_of_sets.collectives_in_one(facts):
+        message = (
+            f"the order of a set of texts is another one in each process, and each rank calls {call.path} in its own: "
+            "what belongs to one name meets what belongs to another"
+        )
+        # a command may give all processes one salt
+        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        related = ((loop.site, "goes through the set here"),)
+        yield facts.finding(RULE, call.site, message, related=related, context=call.context, unconfirmed=open_)
 
 
 def _told(facts: ModuleFacts, call: CallEvent, used: Used, *, sure: bool) -> Finding | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.values import containers, data_partition
+from ddpdoctor.lint.values import containers, data_partition, set_orders
 from ddpdoctor.lint.values.abstract_objects import Class, Instance, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.tags import DATA, ORIGIN, SHARES, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Taint, Value, const, of_object, symbol, unknown
@@ -63,6 +63,7 @@ def iterated_of(over: Value) -> Iterated:
 
 def _of_method(over: Value, obj: Method) -> Iterated:
     """`table.values()`, `meters.items()`: what a dictionary holds."""
+    over = over.tagged(Tag.OF_SET) if set_orders.is_in_one(over) else over
     held = obj.receiver.object
     if isinstance(held, Table):
         return containers.gone_through(over, held, obj.name)

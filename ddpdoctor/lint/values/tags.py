@@ -99,6 +99,12 @@ class Tag:
     #: the product of something of this rank with what all ranks have: a column for each of theirs
     AGAINST_ALL: Final = 1 << 48
 
+    #: computed from what all ranks have, gathered so that no gradient flows back to what a wrapped model gave
+    NO_GRADIENT: Final = 1 << 55
+
+    #: a set of texts, or kept in the order of one, which is another in each process
+    OF_SET: Final = 1 << 54
+
     # what a tensor was computed by
     #: a wrapped model
     DDP: Final = 1 << 27
@@ -152,6 +158,8 @@ OF_BATCH: Final = Tag.BATCH | Tag.EVALUATED
 ORIGIN: Final = Tag.DDP | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
+#: what all ranks have, with how it was gathered
+OF_ALL: Final = Tag.GATHERED | Tag.NO_GRADIENT
 #: why data differs between ranks
 REASONS: Final = (
     Tag.BATCH | Tag.EVALUATED | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL | Tag.DECLARED
@@ -179,7 +187,7 @@ STICKY: Final = (
     Tag.OF_SHARE |
     ORIGIN | REASONS | ANY_RANK | Tag.BLOCK | Tag.WORLD | Tag.CEIL | Tag.SEEDED | Tag.UNIQUE | Tag.OWN_FILE
     | Tag.IN_GROUP | Tag.RANK_BY_NAME | Tag.ASKS_SHARDED | Tag.MASK
-    | Tag.AGAINST_ALL
+    | Tag.AGAINST_ALL | Tag.NO_GRADIENT
 )  # fmt: skip
 #: tags that say how a value differs between ranks
 BY_RANK: Final = REASONS | ANY_RANK | Tag.UNIQUE | Tag.BLOCK | Tag.LOCAL_CHOICE

@@ -253,7 +253,9 @@ def binary(name: str, left: Value, right: Value) -> Value:
 
 def _of_all(name: str, left: Value, right: Value) -> Tags:
     """Whether the result has a row for each of what all ranks have, or a column: what is scaled, and a product by what
-    it is multiplied with."""
+    it is multiplied with. Or whether it is a set of texts: `names | {"loss"}`, `names - unknown`."""
+    if name in ("BitOr", "BitAnd", "Sub"):
+        return (left.tags if name == "Sub" else left.tags | right.tags) & Tag.OF_SET
     if name in ("Mult", "Div"):
         return (left.tags | right.tags) & Tag.GATHERED
     if name != "MatMult":
