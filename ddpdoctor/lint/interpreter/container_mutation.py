@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.values import Symbol, Value
 
 
@@ -26,6 +27,8 @@ def grown(call: MethodCall) -> Value | None:
             return of_unknown_length(receiver, args[0] if not obj.items else None, site)
         if isinstance(obj, Listed) and obj.element is not None:
             return of_unknown_length(receiver, either(obj.element, args[0]), site)
+    if isinstance(obj, Items) and not obj.items and method == "extend" and len(args) == 1:
+        return of_unknown_length(receiver, iterated_of(args[0])[1], site)
     if isinstance(obj, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return of_unknown_length(receiver, None, site)
     return None
