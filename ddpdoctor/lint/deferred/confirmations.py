@@ -62,7 +62,7 @@ _SEEDS_MADE = late_pattern(
 
 
 #: nothing is known of a call but its name, unless other files show more
-_NOTHING_ALONE = frozenset({"DD111"})
+_NOTHING_ALONE = frozenset({"DD111", "DD113"})
 
 _Ask = Callable[[Repository, Finding], Confirmation | None]
 
@@ -212,6 +212,7 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD101": _epochs,
     "DD103": of_a_trainer,
     "DD111": _met_by_name,
+    "DD113": sharded,
     "DD116": ends_without_waiting,
     "DD118": _copied,
     "DD120": by_tcp,

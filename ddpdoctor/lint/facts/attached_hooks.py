@@ -14,7 +14,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.trace import Branch, Op, steps
 from ddpdoctor.lint.knowledge import frameworks, hooks
 from ddpdoctor.lint.values.abstract_objects import Function, Instance
-from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Value
+from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Value, symbol_key
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -66,7 +66,19 @@ def _handed(facts: ModuleFacts) -> Iterator[_Handed]:
     for call in facts.methods(*hooks.LISTING):
         position = hooks.LISTING[call.method]
         if call.context.some_ranks_only and len(call.args) > position:
-            yield from (_Handed(f, call.site, call.context) for f in _functions(facts, call.args[position], call))
+            first = _first_listed(facts, call)
+            yield from (_Handed(f, first.site, first.context) for f in _functions(facts, call.args[position], call))
+
+
+def _first_listed(facts: ModuleFacts, call: CallEvent) -> CallEvent:
+    """The call by which the ranks have put the element on a list before, whose elements then came to this one:
+    `hooks.append(writer)`, and then `self.hooks.append(hook)` for each of them."""
+    element = symbol_key(call.args[hooks.LISTING[call.method]])
+    for other in facts.methods(*hooks.LISTING):
+        at = hooks.LISTING[other.method]
+        if element is not None and len(other.args) > at and symbol_key(other.args[at]) == element:
+            return other if other.context.some_ranks_only else call
+    return call
 
 
 def _is_own(facts: ModuleFacts, owner: Value | None, context: Context) -> bool:

@@ -170,8 +170,8 @@ def made_apart(facts: ModuleFacts, call: CallEvent) -> bool:
     `os.remove(log)`, `open(f"{log}_{rank}", "w")`."""
     path, node = paths.path_of(call)
     parts = touched_files.parts_of(path) if path is not None else None
-    if node is None or parts is None:
-        return False
+    if node is None or parts is None or paths.listings(call, node):
+        return False  # what a folder was listed for is there
     made = (t.parts for t in touched_files.touches(facts) if t.use in filesystem.CHANGES and t.use is not Use.REMOVES)
     if any(other[: len(parts)] == parts for other in made):
         return False

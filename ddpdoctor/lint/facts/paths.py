@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from keyword import iskeyword
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -53,20 +54,43 @@ def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | 
     if node is None:
         return False
     text = " ".join(spelled_out(call, part) for part in (_origins(call, node) if found else [node]))
-    called = set(_called(text)) - vocabulary.PATH_FUNCTIONS - (vocabulary.FINDING if found else frozenset())
-    if heuristics.OWN_PATH.found_in(text) or not all(_makes_path(call.context.module, name) for name in called):
+    known = vocabulary.PATH_FUNCTIONS | (vocabulary.FINDING if found else frozenset())
+    if heuristics.OWN_PATH.found_in(text) or not all(
+        _makes_path(call.context.module, name, found=found) for name in set(_called(text)) - known
+    ):
         return False
     return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
 
 
+def _makes_path(module: Module, name: str, *, found: bool = False) -> bool:
+    """Whether a function of the file makes a path out of settings, the same in every process, or finds some in a folder
+    and gives them back, sorted out by their names."""
+    return _is_plain(module, name) or (found and _is_finding(module, name))
+
+
 @once
-def _makes_path(module: Module, name: str) -> bool:
-    """Whether a function of the file makes a path out of settings, the same in every process."""
-    bodies = [node.body for node in module.of(ast.FunctionDef) if node.name == name]
-    texts = [text_of(statement) for body in bodies for statement in body]
+def _is_plain(module: Module, name: str) -> bool:
+    return _calls_only(module, name, vocabulary.PATH_FUNCTIONS)
+
+
+@once
+def _is_finding(module: Module, name: str) -> bool:
+    return _calls_only(module, name, vocabulary.PATH_FUNCTIONS | vocabulary.FINDING | vocabulary.COLLECTING)
+
+
+def _calls_only(module: Module, name: str, known: frozenset[str]) -> bool:
+    """Whether functions of this name call nothing else, and name no process."""
+    texts = [text_of(statement) for body in _bodies(module, name) for statement in body]
+    own = {node.name for node in module.of(ast.ClassDef)}
     return bool(texts) and not any(
-        heuristics.OWN_PATH.found_in(text) or set(_called(text)) - vocabulary.PATH_FUNCTIONS for text in texts
+        heuristics.OWN_PATH.found_in(text) or set(_called(text)) - known - own for text in texts
     )
+
+
+def _bodies(module: Module, name: str) -> list[list[ast.stmt]]:
+    """The statements of the functions of this name, without what they are said to do."""
+    functions = (node for node in module.of(ast.FunctionDef) if node.name == name)
+    return [node.body[1:] if ast.get_docstring(node, clean=False) else node.body for node in functions]
 
 
 @once
@@ -190,9 +214,15 @@ def numbered(call: CallEvent, node: ast.expr | None) -> bool:
 
 
 def listings(call: CallEvent, node: ast.expr | None) -> list[ast.Call]:
-    """What lists the folders in which the path was found: `for old in glob(pattern): os.remove(old)`."""
+    """What lists the folders in which the path was found: `for old in glob(pattern): os.remove(old)`, also in a
+    function of the file that gives what it has found there."""
     parts = _origins(call, node) if node is not None else []
-    return [n for part in parts for n in walk(part) if isinstance(n, ast.Call) and last_name(n.func) in _LISTING]
+    called = [n for part in parts for n in walk(part) if isinstance(n, ast.Call)]
+    module = call.context.module
+    helpers = {last_name(n.func) for n in called} - vocabulary.PATH_FUNCTIONS - vocabulary.FINDING
+    bodies = [body for name in helpers if _is_finding(module, name) for body in _bodies(module, name)]
+    called += [n for body in bodies for statement in body for n in walk(statement) if isinstance(n, ast.Call)]
+    return [n for n in called if last_name(n.func) in _LISTING]
 
 
 def _origins(call: CallEvent, node: ast.expr) -> list[ast.expr]:
@@ -215,7 +245,7 @@ def _called(text: str) -> Iterator[str]:
         start = len(name)
         while start and (name[start - 1].isalnum() or name[start - 1] == "_"):
             start -= 1
-        if name[start:]:
+        if name[start:] and not iskeyword(name[start:]):  # `found and (folder / "done").exists()`
             yield name[start:]
 
 

@@ -24,27 +24,67 @@ _IN_GROUP = "torch.distributed.get_group_rank"
 
 def is_of_several(facts: ModuleFacts, call: CallEvent, group: Value, node: ast.expr | None) -> bool:
     """Whether the program makes several groups of this kind, as far as its own code shows."""
-    return _is_one(group) or (isinstance(node, ast.Name) and _is_kept(facts, call, node.id))
+    if _is_one(group):
+        return True
+    made = frozenset(id(c.node) for c in facts.named(_NEW_GROUP) if _is_one(c.result)) if node is not None else None
+    return bool(made) and node is not None and _is_made_in_loop(
+        facts, made or frozenset(), (*call.context.chain, call.site), node
+    )  # fmt: skip
 
 
 def _is_one(group: Value) -> bool:
     return isinstance(group.object, GroupOf) and group.object.several
 
 
-def _is_kept(facts: ModuleFacts, call: CallEvent, name: str) -> bool:
-    """Whether a variable has what is kept of the groups that a loop makes: `if rank in ranks: mine = group`."""
-    made = {id(c.node) for c in facts.named(_NEW_GROUP) if _is_one(c.result)}
-    module = blocks.module_of(facts, call.site) if made else None
-    function = innermost_function(module.tree, call.site.line) if module is not None else None
-    if function is None:
+def _is_made_in_loop(facts: ModuleFacts, made: frozenset[int], way: tuple[SourceSite, ...], node: ast.expr) -> bool:
+    """Whether an expression at the end of the calls that lead there has what is kept of the groups that a loop makes:
+    a variable, a parameter that the function is given it for, an attribute in which nothing else is stored."""
+    module = blocks.module_of(facts, way[-1])
+    function = innermost_function(module.tree, way[-1].line) if module is not None else None
+    if isinstance(node, ast.Attribute):
+        kept = _kept(facts, node.attr)
+        return bool(kept) and all(_is_kept(made, _function_of(m, value), value) for m, value in kept)
+    if module is None or function is None or not isinstance(node, ast.Name):
+        return False
+    if _is_kept(made, function, node):
+        return True
+    given = _given_for(facts, function, node.id, way[:-1])
+    return given is not None and _is_made_in_loop(facts, made, way[:-1], given)
+
+
+def _function_of(module: Module, node: ast.expr) -> FunctionNode | None:
+    return innermost_function(module.tree, node.lineno)
+
+
+def _is_kept(made: frozenset[int], function: ast.AST | None, node: ast.expr) -> bool:
+    """Whether a variable of the function has what is kept of the groups that a loop makes: `if rank in ranks: mine =
+    group`."""
+    if function is None or not isinstance(node, ast.Name):
         return False
     given: dict[str, list[ast.expr]] = {}
-    for node in walk(function):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            given.setdefault(node.targets[0].id, []).append(node.value)
-    values = [value for value in given.get(name, ()) if not _is_none(value)]
+    for statement in walk(function):
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    given.setdefault(target.id, []).append(statement.value)
+    values = [value for value in given.get(node.id, ()) if not _is_none(value)]
     values = [v for value in values for v in (given.get(value.id, []) if isinstance(value, ast.Name) else [value])]
-    return bool(values) and all(id(value) in made for value in values)
+    return bool(values) and all(id(value) in made for value in values if not _is_none(value))
+
+
+def _given_for(facts: ModuleFacts, function: FunctionNode, name: str, way: tuple[SourceSite, ...]) -> ast.expr | None:
+    """What the last of the calls gives for a parameter which the function does not change."""
+    module = blocks.module_of(facts, way[-1]) if way else None
+    stored = any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(function))
+    if module is None or stored:
+        return None
+    caller = next((n for n in module.of(ast.Call) if site_of(module, n) == way[-1]), None)
+    if caller is None or any(isinstance(argument, ast.Starred) for argument in caller.args):
+        return None
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    bound = names[:1] in (["self"], ["cls"]) and isinstance(caller.func, ast.Attribute)
+    given = dict(zip(names[1:] if bound else names, caller.args, strict=False))
+    return next((k.value for k in caller.keywords if k.arg == name), given.get(name))
 
 
 def _is_none(node: ast.expr) -> bool:

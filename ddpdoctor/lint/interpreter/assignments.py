@@ -10,11 +10,11 @@ from ddpdoctor.lint.interpreter.events import Setting, Switched
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
-from ddpdoctor.lint.values import containers
+from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Made, Table
 from ddpdoctor.lint.values.containers import parts_of
 from ddpdoctor.lint.values.join import Decision, choose, left_alone
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Taint, Value, asserted, binary, symbol_key, unknown
 
 
@@ -36,8 +36,10 @@ def augmented(machine: Machine, frame: Frame, node: Any) -> None:
     if isinstance(node.target, ast.Attribute):
         left = machine.evaluate(frame, node.target)
     right = machine.evaluate(frame, node.value)
-    after = tensor_mutation.changed(frame, node, left, right)
-    assign(machine, frame, node.target, after or binary(type(node.op).__name__, left, right))
+    after = tensor_mutation.changed(frame, node, left, right) or binary(type(node.op).__name__, left, right)
+    # a share that is put together again piece by piece, each in an order of its own, is still one
+    of_share = data_partition.piece(right) if isinstance(node.op, ast.Add) else NO_TAGS
+    assign(machine, frame, node.target, after.tagged(of_share) if of_share else after)
 
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:

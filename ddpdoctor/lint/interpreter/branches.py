@@ -15,7 +15,7 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
-from ddpdoctor.lint.values.values import Atom, Symbol, Taint, Value, const, symbol, unknown
+from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, const, per_rank, symbol, unknown
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -81,6 +81,14 @@ def _join_heap(machine: Machine, stored: list[_Stores], joined: _Stores) -> None
     for key, value in joined.items():
         if then.get(key) is not other.get(key):
             machine.heap[key] = value
+
+
+def on_ranks(machine: Machine, frame: Frame, node: ast.For, mask: int, action: Callable[[], None]) -> None:
+    """Run an action on some ranks alone: those that have an element of what a loop goes through."""
+    test = per_rank([bool(mask >> rank & 1) for rank in range(WORLD)], Tag.RANK)
+    _branch(
+        machine, frame, _Condition(test, node, f"{text_of(node.target)} in {text_of(node.iter)}"), action, lambda: None
+    )
 
 
 def hold(frame: Frame, test: Value) -> None:

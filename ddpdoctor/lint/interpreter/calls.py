@@ -35,6 +35,7 @@ from ddpdoctor.lint.values.abstract_objects import (
     Given,
     Instance,
     Items,
+    ItemsByRank,
     Listed,
     LocalModule,
     Made,
@@ -128,7 +129,9 @@ def _grow(call: MethodCall, owner: ast.expr) -> None:
         container_mutation.registered(machine, frame, receiver, args)
     grown = container_mutation.grown(call)
     listed = receiver.tags & Tag.UNEVEN and method in container_mutation.LENGTHENING
-    if method in container_mutation.ADDING and (listed or isinstance(receiver.object, (Items, Listed, Table))):
+    if method in container_mutation.ADDING and (
+        listed or isinstance(receiver.object, (Items, ItemsByRank, Listed, Table))
+    ):
         apart = decided_by(frame, call.node)
         if apart is None:
             apart = next((a.tags for a in args if method == "extend" and a.tags & Tag.UNEVEN), None)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.interpreter import budgets
+from ddpdoctor.lint.interpreter import budgets, loop_extent
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, ItemsByRank, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Symbol, Value
+from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Value
+from ddpdoctor.program.nodes import walk
 
 
 def grown(call: MethodCall) -> Value | None:
@@ -21,15 +23,37 @@ def grown(call: MethodCall) -> Value | None:
     if isinstance(obj, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
         return changed_table(receiver, obj, method, args, call.keywords)
     if method == "append" and len(args) == 1:
-        if isinstance(obj, Items) and not call.frame.loops and len(obj.items) < budgets.ELEMENTS:
+        known = isinstance(obj, (Items, ItemsByRank)) and len(obj.items) < budgets.ELEMENTS
+        if known and (not call.frame.loops or (_names_peer(args[0]) and _is_new(call))):
+            if isinstance(obj, ItemsByRank):
+                return receiver.with_object(ItemsByRank((*obj.items, (EVERY_RANK, args[0]))))
             return receiver.with_object(Items((*obj.items, args[0])))
         if isinstance(obj, Items):
             return of_unknown_length(receiver, args[0] if not obj.items else None, site)
         if isinstance(obj, Listed) and obj.element is not None:
             return of_unknown_length(receiver, either(obj.element, args[0]), site)
+    if isinstance(obj, Items) and not obj.items and method == "extend" and len(args) == 1:
+        return of_unknown_length(receiver, iterated_of(args[0])[1], site)
     if isinstance(obj, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return of_unknown_length(receiver, None, site)
     return None
+
+
+def _names_peer(value: Value) -> bool:
+    """Whether it is another rank, by this one's number, alone or with what is for it."""
+    parts = value.object.items if isinstance(value.object, Items) else (value,)
+    return any(part.known and len(part.atoms) > 1 and part.tags & Tag.RANK for part in parts)
+
+
+def _is_new(call: MethodCall) -> bool:
+    """Whether the list was made in this turn of the innermost loop of the function, or by this call of it."""
+    owner = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    loops, function = loop_extent.loops(call.frame), call.frame.function
+    scope = loops[-1].node if loops else function.node if function is not None else None
+    if not isinstance(owner, ast.Name) or scope is None:
+        return False
+    made = (n for n in walk(scope) if isinstance(n, ast.Assign) and isinstance(n.value, ast.List))
+    return any(isinstance(target, ast.Name) and target.id == owner.id for n in made for target in n.targets)
 
 
 #: methods that add elements

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from ddpdoctor.lint.interpreter import bases, container_mutation, signals, tensor_mutation, wrapping
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -75,6 +77,9 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
         given = machine.heap.get((key, name)) or bases.given_field(machine, obj, name)
         if given is not None:
             return given
+    held = machine.heap.get((key, name)) if key is not None and _is_left_open(machine, obj, name) else None
+    if held is not None and isinstance(held.object, Instance):
+        return _whole(held, key or 0, name)
     if key is not None and find_method(machine, obj.info, "__init__") in machine.stack:
         # a method that `__init__` calls sees what was stored so far
         so_far = machine.heap.get((key, name))
@@ -82,6 +87,14 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
             return so_far
     wrapped = _wrapped_by_caller(machine, obj, key, name)
     return wrapped or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+
+
+def _is_left_open(machine: Machine, obj: Instance, name: str) -> bool:
+    """Whether the class has None for what others put there: `hook.trainer = self`."""
+    found = [info for info in mro(machine, obj.info) if name in info.constants]
+    stored = any(name in info.stores for info in mro(machine, obj.info))
+    declared = found[0].constants[name] if found and not stored else None
+    return isinstance(declared, ast.Constant) and declared.value is None
 
 
 def _wrapped_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:

@@ -9,6 +9,7 @@ from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
 from ddpdoctor.lint.values.tags import Tag, Tags
+from ddpdoctor.lint.values.values import Taint
 from ddpdoctor.program.nodes import walk
 
 
@@ -31,15 +32,28 @@ def yields_share(frame: Frame) -> bool:
 
 
 def yields_apart(frame: Frame, node: ast.AST) -> Tags | None:
-    """Tags of the ranks' own data that decide whether a generator yields here; None if no such data does, or if it
-    yields something else otherwise."""
+    """Tags of the ranks' own data that decide whether a generator yields here, or how often; None if no such data does,
+    or if it yields something else otherwise."""
+    counted = _turns_apart(frame)
     tags = decided_by(frame, node)
     if tags is None or frame.function is None:
-        return None
+        return counted
     line = getattr(node, "lineno", 0)
     around = [n for n in walk(frame.function.node) if isinstance(n, ast.If) and _inside(node, n)]
     both = any(_yields(n.body) and _yields(n.orelse) and n.lineno < line for n in around)
-    return None if both else tags
+    return counted if both else tags
+
+
+def _turns_apart(frame: Frame) -> Tags | None:
+    """Tags of what a loop of the generator goes through, where that is as much as this rank's data decides: the batches
+    that it has packed, or their numbers in another order."""
+    for loop in loops(frame):
+        over = loop.over
+        if over is None or over.taint is not Taint.RANK_LOCAL or limited(loop):
+            continue
+        if over.tags & (Tag.UNEVEN | Tag.FILLED_UP) == Tag.UNEVEN:
+            return over.tags
+    return None
 
 
 def _yields(side: list[ast.stmt]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches, budgets, overwrites, own_turns
+from ddpdoctor.lint.interpreter import batches, branches, budgets, overwrites, own_turns
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -15,7 +16,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trace
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
-from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, Made
+from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, ItemsByRank, Made
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, only_element, unknown_element, zipped_with
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
@@ -23,7 +24,7 @@ from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
 from ddpdoctor.lint.values.truths import rank_decided, rank_local, truth
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, const, per_rank, symbol, unknown
 from ddpdoctor.model.record import replace
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 
@@ -41,9 +42,9 @@ def _assigned(frame: Frame, loop: ast.AST, body: list[ast.stmt]) -> tuple[set[st
 
 
 def _loop(
-    machine: Machine, frame: Frame, loop: EnclosingLoop, count: tuple[Atom, ...], start: Callable[[], None]
+    machine: Machine, frame: Frame, loop: EnclosingLoop, count: tuple[Atom, ...], turn: Callable[[], None]
 ) -> Trace:
-    """Simulate a loop's body once, after a silent run that widens the names it carries over; returns what it does."""
+    """Simulate one turn of a loop, after a silent run that widens the names it carries over; returns what it does."""
     node: Any = loop.node
     before_env, before_mask, before_out = frame.env, frame.mask, frame.out
     before_loops, before_guards = frame.loops, frame.guards
@@ -62,14 +63,12 @@ def _loop(
     ):
         frame.env, frame.out = dict(carried), []
         with machine.quietly():
-            start()
-            machine.execute(frame, node.body)
+            turn()
         for name in assigned:
             if name in carried:
                 carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))
     frame.env, frame.mask, frame.out, frame.guards = dict(carried), before_mask, [], before_guards
-    start()
-    machine.execute(frame, node.body)
+    turn()
     body = tuple(frame.out)
     run = Decision((Symbol(NO_SYMBOL, Taint.UNKNOWN),))
     after = merge(run, carried, frame.env, (before_mask, before_mask), ("loop", id(node)))
@@ -132,34 +131,78 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     if element is None:
         machine.elements.add(value.atoms[0].key)
     known = _known_objects(node, iterated) if element is None else ()
+    apart = _of_some_ranks(node, iterated) if element is None else ()
 
-    def start() -> None:
+    def turn() -> None:
         if over.tags & Tag.UNEVEN and over.taint is Taint.RANK_LOCAL:
             _leave_early(machine, frame, node.iter, truth(over), over.tags)
-        # all iterations but the last, one after the other, are treated as one
-        for item in known[:-1]:
-            if machine.steps > budgets.REPEATED:
-                break  # nested loops
-            assign(machine, frame, node.target, item)
-            machine.execute(frame, node.body)
-        assign(machine, frame, node.target, known[-1] if known else value)
+        if apart:
+            _turns_of_some(machine, frame, node, apart)
+        else:
+            _turns(machine, frame, node, known or (value,))
 
     outer, frame.overwritten = frame.overwritten, {}
-    body = _loop(machine, frame, loop, count_of(over), start)
+    body = _loop(machine, frame, loop, count_of(over), turn)
     overwrites.elements(frame, node.target, node.iter, outer)
     for iteration in begun:
         iteration.body = body
 
 
+def _turns(machine: Machine, frame: Frame, node: Any, items: tuple[Value, ...]) -> None:
+    """A turn for each of these; all but the last, one after the other, are treated as one."""
+    for item in (*_affordable(machine, items[:-1]), items[-1]):
+        assign(machine, frame, node.target, item)
+        machine.execute(frame, node.body)
+
+
+def _affordable(machine: Machine, items: tuple[Value, ...]) -> Iterator[Value]:
+    for item in items:
+        if machine.steps > budgets.REPEATED:
+            return  # nested loops
+        yield item
+
+
+def _turns_of_some(machine: Machine, frame: Frame, node: Any, items: tuple[tuple[int, Value], ...]) -> None:
+    """A turn for each of these, on the ranks that have it."""
+    for mask, item in items:
+        branches.on_ranks(machine, frame, node, mask, functools.partial(_turns, machine, frame, node, (item,)))
+
+
 def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     """The few objects of the project over which a loop iterates (callbacks, stages), if no iteration leaves it."""
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
-    if not 0 < len(items) <= budgets.OBJECTS or not (all(map(_is_object, items)) or _are_keys(node, items)):
+    if not 0 < len(items) <= budgets.OBJECTS:
         return ()
+    if not (all(map(_is_object, items)) or _are_keys(node, items) or _are_peers(node, items)):
+        return ()
+    return () if len(items) > 1 and _is_left(node) else items
+
+
+def _is_left(node: Any) -> bool:
+    """Whether a turn of the loop may end before its last statement."""
     left = (ast.Break, ast.Continue, ast.Return, ast.Raise)
-    if len(items) > 1 and any(isinstance(n, left) for s in node.body for n in walk(s)):
+    return any(isinstance(n, left) for s in node.body for n in walk(s))
+
+
+def _of_some_ranks(node: Any, iterated: Value) -> tuple[tuple[int, Value], ...]:
+    """The few elements that a loop goes through, where some ranks have more, if each needs a turn of its own."""
+    items = iterated.object.items if isinstance(iterated.object, ItemsByRank) else ()
+    if not 0 < len(items) <= budgets.OBJECTS or _is_left(node):
         return ()
-    return items
+    values = tuple(item for _, item in items)
+    return items if all(map(_is_object, values)) or _are_peers(node, values) else ()
+
+
+def _are_peers(node: Any, items: tuple[Value, ...]) -> bool:
+    """Whether these are the ranks, alone or with what is for them, that the body sends to or receives from."""
+    held = (part for item in items for part in (item.object.items if isinstance(item.object, Items) else (item,)))
+    if not any(part.known and len(part.atoms) > 1 and part.tags & Tag.RANK for part in held):
+        return False
+    return any(isinstance(n, ast.Call) and last_name(n.func) in _TRANSFERRING for s in node.body for n in walk(s))
+
+
+#: what sends to another rank, or receives from it
+_TRANSFERRING = frozenset({"send", "recv", "isend", "irecv", "P2POp"})
 
 
 def _phases(iterated: Value) -> tuple[Value, ...]:
@@ -205,14 +248,15 @@ def _leave_early(machine: Machine, frame: Frame, node: ast.expr, truths: tuple[A
 def while_loop(machine: Machine, frame: Frame, node: Any) -> None:
     loop = EnclosingLoop(node, machine.site(frame, node), None, "")
 
-    def start() -> None:
+    def turn() -> None:
         test = machine.evaluate(frame, node.test)
         machine.observe(frame, node, test)
         truths = truth(test)
         if rank_decided(truths) or rank_local(truths):
             _leave_early(machine, frame, node.test, truths, test.tags)
+        machine.execute(frame, node.body)
 
-    _loop(machine, frame, loop, (symbol("while", id(node)),), start)
+    _loop(machine, frame, loop, (symbol("while", id(node)),), turn)
     if _endless(node) and not any(isinstance(n, ast.Break) for n in walk(node)):
         frame.mask = 0
 

@@ -120,6 +120,11 @@ FINDING = frozenset({
     "map", "min", "max", "match", "search", "group", "groups", "findall", "compile", "isdigit", "startswith",
     "endswith", "getmtime", "getctime", "stat", "isdir", "isfile", "is_dir", "is_file", "exists", "index", "float",
 })  # fmt: skip
+#: functions and methods that sort out what was found, in one that gives it back
+COLLECTING = frozenset({
+    "append", "extend", "insert", "sort", "add", "keys", "values", "items", "fullmatch", "splitlines", "enumerate",
+    "isnumeric", "isdecimal", "next", "iter", "tuple", "set", "dict", "itemgetter",
+})  # fmt: skip
 #: methods of command-line parsers
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 #: decorators that pass command-line options or a configuration to a function as arguments

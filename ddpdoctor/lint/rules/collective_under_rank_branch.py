@@ -42,11 +42,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import calls_on_some_ranks, proofs
+from ddpdoctor.lint.facts import attached_hooks, calls_on_some_ranks, proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.fsdp import FORWARD
 from ddpdoctor.lint.knowledge import collectives
-from ddpdoctor.lint.ranks.divergence import place, proof
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, place, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.text import shown
@@ -72,7 +72,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if item.op.op == "init_process_group" and proofs.undecided(facts, item):
             continue
         severity = proofs.severity(facts, item)
-        if severity is None:
+        if severity is None or _is_of_hook(facts, item):
             continue
         message = proofs.worded(facts, item, f"only some ranks run {item.op.op} here: {proof(item)}")
         related = [(item.branch.site, f"the branch: {shown(item.branch.text)}")]
@@ -88,3 +88,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=Severity.HINT,
             unconfirmed=Unconfirmed(call.site, RelatedRole.UNREACHED),
         )
+
+
+def _is_of_hook(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
+    """Whether a loop over a list that some ranks have made longer calls a hook, of which DD185 tells where that is."""
+    looped = any(iteration.loop.site == item.branch.site for iteration in facts.iterations)
+    return looped and any(entered.op.site == item.op.site for entered in attached_hooks.on_some_ranks(facts))

@@ -98,7 +98,9 @@ _TOLD = "where it is told to download, "
 
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
-    for call, contest, asked, attended in (*contended_paths.contended(facts), *contended_paths.data_sets(facts)):
+    found = (*contended_paths.contended(facts), *contended_paths.data_sets(facts))
+    # a function that is also followed from one which all ranks come to is told of as it is reached from there
+    for call, contest, asked, attended in sorted(found, key=lambda one: one.attended.unsure):
         place = facts.place(call)
         if place in reported:
             continue

@@ -7,7 +7,8 @@ signal; and the flags by which Lightning and the Trainer of Hugging Face end the
 `control.should_training_stop`), set on such a condition or on some ranks only. A `for` over something that one rank has
 more of (rows selected by a mask, entries that only some batches have) is reported as well. In `with Join([...])` and
 `with model.join()`, which are for ranks with different numbers of batches, a collective other than those of the models
-and optimizers that join is a warning.
+and optimizers that join is a warning. So is a loop of forward passes of DeepSpeed's engine that each rank leaves once
+its own texts have ended, where the program is started with a configuration of ZeRO stage 3.
 
 ## Why it hangs
 On another rank the data leads to another decision: that rank starts another iteration and waits in the next collective.
@@ -56,8 +57,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import proofs
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts import engine_loops, proofs
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import QUIT
@@ -65,7 +66,7 @@ from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.values import Taint
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import shown
@@ -153,6 +154,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences through a loop's exit on rank-local data, the loop of a framework included."""
     yield from _stopped(facts)
     yield from _joining(facts)
+    yield from _of_engines(facts)
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue
@@ -169,6 +171,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             (item.branch.site, f"the condition: {shown(item.branch.text)}"),
         )
         yield facts.parting(RULE, item, here, message, related=related, severity=severity)
+
+
+#: only the program's configuration and the way it is started show it
+_IF_SHARDED = "where ZeRO stage 3 shards the model, "
+
+
+def _of_engines(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loops of forward passes of DeepSpeed's engine."""
+    for left in () if facts.alone else engine_loops.left_by_own_data(facts):
+        said = (
+            "each rank decides this on its own, and each forward pass gathers the parameters from all ranks: those "
+            "that go on wait there for the one that has left"
+        )
+        guard = left.branch.guard
+        related = (
+            (left.forward.site, "a forward pass in each turn"),
+            (guard.site, f"the condition: {shown(guard.text)}"),
+        )
+        open_ = Unconfirmed(left.site, RelatedRole.UNREACHED)
+        yield facts.finding(
+            *(RULE, left.site, Conditional(_IF_SHARDED, said)),
+            related=related, severity=Severity.HINT, context=left.branch.context, unconfirmed=open_,
+        )  # fmt: skip
 
 
 #: what FSDP has sharded as a whole keeps its parameters after a forward pass, until the next step (torch 2.13)

@@ -145,6 +145,14 @@ class Items:
 
 
 @record(frozen=True, slots=True)
+class ItemsByRank:
+    """A list whose elements are known, of which some ranks have more than others: `if rank > 0: peers.append(left)`."""
+
+    #: (ranks that have it, element)
+    items: tuple[tuple[int, Value], ...]
+
+
+@record(frozen=True, slots=True)
 class Listed:
     """A list of unknown length: the result of a comprehension or a generator, or a list that was appended to."""
 
@@ -197,6 +205,7 @@ AbstractObject = (
     | EnumMember
     | Method
     | Items
+    | ItemsByRank
     | Listed
     | Table
     | Namespace

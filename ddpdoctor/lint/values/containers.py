@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Table
+from ddpdoctor.lint.values.abstract_objects import Instance, Items, ItemsByRank, Listed, Table
 from ddpdoctor.lint.values.tags import Tag, Tags, of_all_parts, union
-from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, of_object, symbol, unknown
+from ddpdoctor.lint.values.values import EVERY_RANK, Keywords, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.program import classes
 from ddpdoctor.program.sites import SourceSite
 
@@ -189,6 +189,27 @@ def pairs(one: Value, two: Value) -> list[tuple[Value, Value]] | None:
     if not isinstance(a, Items) or not isinstance(b, Items) or a == b or len(a.items) != len(b.items) or not a.items:
         return None
     return list(zip(a.items, b.items, strict=True))
+
+
+def by_rank(one: Value, two: Value, masks: tuple[int, int]) -> ItemsByRank | None:
+    """A list that was lengthened on some ranks, or differently on these and those."""
+    first, second = _of_ranks(one), _of_ranks(two)
+    if first is None or second is None or masks[0] & masks[1] or not (masks[0] and masks[1]):
+        return None
+    same = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)
+    same = min(len(first), len(second)) if same is None else same
+    more = [(ranks & mask, v) for items, mask in ((first, masks[0]), (second, masks[1])) for ranks, v in items[same:]]
+    return ItemsByRank((*first[:same], *more)) if more else None
+
+
+def _of_ranks(value: Value) -> tuple[tuple[int, Value], ...] | None:
+    """The elements of a list with the ranks that have them, unless their own data decides on it."""
+    obj = value.object
+    if value.taint is Taint.RANK_LOCAL or value.tags & Tag.UNEVEN:
+        return None
+    if isinstance(obj, Items):
+        return tuple((EVERY_RANK, item) for item in obj.items)
+    return obj.items if isinstance(obj, ItemsByRank) else None
 
 
 def _joined_tables(a: Table, b: Table) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Table
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, SHARES, Tag, Tags
 from ddpdoctor.lint.values.values import WORLD, Taint, Value
 
 #: split data into parts that can differ in size
@@ -24,6 +24,17 @@ def is_share(over: Value) -> bool:
     """Whether it is a share of data itself, not a loader's batches of one: what is made of each element is one, too."""
     whole = over.tags & (Tag.SHARD | Tag.CUT | Tag.PART) == Tag.SHARD
     return whole and over.taint is Taint.RANK_LOCAL and not isinstance(over.object, (Made, Items, Table))
+
+
+#: functions that give a list's elements in another list
+_LISTING = frozenset({"builtins.sorted", "builtins.list", "builtins.tuple", "builtins.reversed"})
+
+
+def piece(value: Value) -> Tags:
+    """Of what share of the data a list has some elements: `share[start : start + window]`, perhaps sorted."""
+    obj = value.object
+    plain = obj is None or (isinstance(obj, Made) and obj.path in _LISTING)
+    return value.tags & SHARES if plain and not value.known else NO_TAGS
 
 
 def part_of(parts: Value, index: Value) -> bool:

@@ -127,6 +127,9 @@ def _of_objects(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: o
     if pairs is not None:
         items = (choose(by, x, y, masks, (key, i)) for i, (x, y) in enumerate(pairs))
         return unknown(key, "items", tags=a.tags | b.tags).with_object(Items(tuple(items)))
+    by_rank = containers.by_rank(a, b, masks)
+    if by_rank is not None:
+        return unknown(key, "by rank", tags=(a.tags | b.tags) & (ORIGIN | OF_BATCH)).with_object(by_rank)
     chosen = _on_some_ranks(a, b, masks) or _choose_object(a, b, key)
     if by.local and chosen.taint is Taint.UNKNOWN and _are_numbers(a, b):
         atom = symbol(key, "chosen", taint=Taint.RANK_LOCAL)

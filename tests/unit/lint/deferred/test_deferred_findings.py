@@ -1320,6 +1320,69 @@ def test_sharding_that_is_for_other_programs(files: dict[str, str], severity: st
     assert [finding.severity.value for finding in findings] == [severity]
 
 
+GENERATING = """\
+import json
+
+import deepspeed
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def sample(engine, tokens, most, end):
+    finished = torch.zeros(tokens.size(0), dtype=torch.bool, device=tokens.device)
+    for _ in range(most):
+        drawn = torch.multinomial(torch.softmax(engine(tokens).logits[:, -1], -1), 1)
+        tokens = torch.cat([tokens, drawn], 1)
+        finished = finished | (drawn.squeeze(1) == end)
+        LEAVE
+            break
+    return tokens
+
+
+def main(model, data):
+    deepspeed.init_distributed()
+    with open("ds.json") as file:
+        config = json.load(file)
+    engine, *_ = deepspeed.initialize(model=model, config=config)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        engine.backward(engine(sample(engine, batch, 64, 2)).loss)
+        engine.step()
+
+
+if __name__ == "__main__":
+    main(*build())
+"""
+OF_STAGE = '{"zero_optimization": {"stage": %d}}'
+TOGETHER = """\
+done = finished.all().int()
+        dist.all_reduce(done, op=dist.ReduceOp.MIN)
+        if done.item():"""
+
+
+@pytest.mark.parametrize(
+    ("leave", "files", "severities"),
+    [
+        ("if finished.all():", {"ds.json": OF_STAGE % 3, "run.sh": "deepspeed --num_gpus 8 train.py"}, ["warning"]),
+        ("if finished.all():", {"ds.json": OF_STAGE % 2, "run.sh": "deepspeed --num_gpus 8 train.py"}, []),
+        ("if finished.all():", {"run.sh": "deepspeed --num_gpus 8 train.py"}, []),
+        ("if finished.all():", {"ds.json": OF_STAGE % 3}, []),
+        (TOGETHER, {"ds.json": OF_STAGE % 3, "run.sh": "deepspeed --num_gpus 8 train.py"}, []),
+        (
+            "if finished.all() and not model.synced:",
+            {"ds.json": OF_STAGE % 3, "run.sh": "deepspeed --num_gpus 8 train.py"},
+            [],
+        ),
+    ],
+)
+def test_loops_of_an_engine_that_gathers_in_each_turn(
+    leave: str, files: dict[str, str], severities: list[str], repository: Repository
+) -> None:
+    repository({"train.py": GENERATING.replace("LEAVE", leave), **files})
+    findings = engine.lint(["train.py"], Settings(frozenset({"DD113"}))).findings
+    assert [finding.severity.value for finding in findings] == severities
+
+
 SAVING_ENGINE = """\
 import deepspeed
 import torch.distributed as dist
@@ -2438,7 +2501,7 @@ def test_what_an_option_has_to_be_is_a_hint_where_no_command_says_so(
     assert finding.severity.value == severity
 
 
-SAMPLED = """\
+SPAWNED_BY_MODE = """\
 import argparse
 
 import torch.multiprocessing as mp
@@ -2474,7 +2537,7 @@ if __name__ == "__main__":
     ],
 )
 def test_a_sampler_of_a_mode_that_nobody_asks_for(files: dict[str, str], severity: str, repository: Repository) -> None:
-    repository({"train.py": SAMPLED, **files})
+    repository({"train.py": SPAWNED_BY_MODE, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD101"}))).findings
     assert finding.severity.value == severity
 
