@@ -64,9 +64,9 @@ def in_batches(frame: Frame) -> bool:
 
 def taken(frame: Frame, loop: ast.AST, over: Value, element: Value) -> Value:
     """A batch, or its parts, as a loop takes it: the same on all ranks, or one that it evaluates on."""
-    if frame.no_grad and same_everywhere(over):
-        return alike(element)
-    return _of_evaluation(element) if evaluates(frame, loop) else element
+    if not evaluates(frame, loop):
+        return element
+    return alike(element) if same_everywhere(over) else _of_evaluation(element)
 
 
 def _of_evaluation(element: Value) -> Value:
