@@ -21,8 +21,9 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 
-#: what an option may ask for that is off by default
-_WITH_OPTIONS = OF_SEVERAL_RANKS | IF_SEVERAL_COME
+#: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
+#: people ask for by hand
+_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME) - {"DD176"}
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 

@@ -56,7 +56,7 @@ def _about_group(guard: Guard) -> bool:
 
 def refuses_several(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
     """Whether the program goes this way, a call and those that lead to it, only if there is one rank, or makes it so:
-    `assert world_size == 1`."""
+    `assert world_size == 1`, `assert local_rank == -1`."""
     return any(_is_refused_before(facts, site) for site in way)
 
 
@@ -79,11 +79,22 @@ def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
     for statement in blocks.passed(scope, site.line):
         if any(map(_sets_one, walk(statement))):
             return True
+        if isinstance(statement, ast.Assert) and _is_alone(scope, statement.test, _ASSERTED, ast.Eq):
+            return True
         ends = isinstance(statement, ast.If) and blocks.leaves(statement.body[-1])
-        orders = _ASSERTED if isinstance(statement, ast.Assert) else _REFUSED if ends else {}
-        if isinstance(statement, (ast.Assert, ast.If)) and _compares_size(scope, statement.test, orders):
+        if ends and isinstance(statement, ast.If) and _is_alone(scope, statement.test, _REFUSED, ast.NotEq):
             return True
     return False
+
+
+def _is_alone(scope: ast.AST, test: ast.expr, orders: Mapping[type[ast.cmpop], int], to_none: type[ast.cmpop]) -> bool:
+    """Whether a condition compares the number of ranks in one of these ways, or the rank so with -1, which it is where
+    there is no group."""
+    if _compares_size(scope, test, orders):
+        return True
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], to_none):
+        return False
+    return heuristics.NUMBERS_RANK.found_in(_called(test.left)) and text_of(test.comparators[0]) == "-1"
 
 
 def is_regrouped(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:

@@ -83,6 +83,11 @@ COUNTS_RANKS = _pattern(
     "DD124: a program that refuses to be one of several",
     r"^((ddp|dist|global|get)_)?world_?size$|^num_(processes|ranks)$",
 )
+NUMBERS_RANK = _pattern(
+    "a variable is the rank of a process, or -1 where there are no others",
+    "DD111: a function for one process, which has no rank",
+    r"^((local|global|node|proc|process)_?)?rank$",
+)
 COUNTS_PROCESSES = _pattern(
     "a number that a program multiplies by is that of its processes, though it is not in sight what gives it",
     "DD138: a number of processes that is given",

@@ -73,7 +73,6 @@ _SAVES: dict[str, tuple[int, str]] = {
 #: the same as methods, by the class that has them
 _METHODS: dict[tuple[str, str], tuple[int, str]] = {
     ("accelerate.Accelerator", "save_state"): (0, "output_dir"),
-    ("accelerate.Accelerator", "save_model"): (1, "save_directory"),
     ("lightning.fabric.Fabric", "save"): (0, "path"),
 }
 
