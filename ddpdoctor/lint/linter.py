@@ -145,8 +145,11 @@ class Linter:
             gc.collect(0 if self._collections % WHOLE else 2)
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:
+        from ddpdoctor.lint.facts import launch  # what is in the cache is told without it
+
         facts = ModuleFacts.of(module, self._project, self._settings.torch_version)
         found: dict[tuple[object, ...], Finding] = {}
+        alone = launch.says_alone(facts)
         for entry in registry.registered():
             rule = entry.rule
             if rule.code not in self._settings.codes or (rule.words and not rule.words & module.words):
@@ -155,6 +158,7 @@ class Linter:
                 if finding is not None:
                     key = (finding.code, *_where(finding))
                     told = _as_run(module, finding) if path.endswith(NOTEBOOK) else finding
+                    told = _as_one(told) if alone else told
                     found.setdefault(key, _shown_as(told, module.path, path, self._here))
         if facts.analysis.too_deep:
             deep = source.Unreadable("nested too deeply to analyse in full")
@@ -200,6 +204,18 @@ def _as_run(module: modules.Module, finding: Finding) -> Finding:
                 return finding
             return _lowered(finding, node.lineno, "a cell runs in one process, the notebook's own")
     return finding
+
+
+#: what is said first of a program that says that it is one process
+_IF_SEVERAL = "if it is ever started as several ranks, "
+
+
+def _as_one(finding: Finding) -> Finding:
+    """The finding of a program of one process: a hint, where it needs several to do harm."""
+    if not open_findings.depends_on_the_start(finding):
+        return finding
+    message = _IF_SEVERAL + finding.message.removeprefix(finding.condition)
+    return replace(finding, severity=Severity.HINT, message=message, condition=_IF_SEVERAL)
 
 
 def _lowered(finding: Finding, line: int, why: str) -> Finding:

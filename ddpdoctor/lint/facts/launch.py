@@ -12,6 +12,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import operates
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
+from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
@@ -312,6 +313,23 @@ def uses_framework(facts: ModuleFacts) -> bool:
 _OF_SEVERAL = ("strategy", "devices", "gpus", "num_nodes")
 #: settings with which it may train on one device
 _OF_ONE = (None, 0, 1, "0", "1", "auto", "cpu")
+
+
+def is_of_one_device(trainer: CallEvent) -> bool:
+    """Whether a trainer of Lightning is told that there is one device, on one machine: `devices=1`, `gpus=[0]`."""
+    devices, nodes = trainer.keyword("devices") or trainer.keyword("gpus"), trainer.keyword("num_nodes")
+    if devices is None or (nodes is not None and nodes.constant != 1):
+        return False
+    listed = containers.parts_of(devices)
+    return len(listed) == 1 if listed is not None else devices.constant in (1, "1")
+
+
+def says_alone(facts: ModuleFacts) -> bool:
+    """Whether the program says that it is one process: by the size of each group that it makes, or by the devices of
+    each trainer of Lightning, where it makes no group."""
+    trainers = facts.named(frameworks.LIGHTNING)
+    groups = facts.named("torch.distributed.init_process_group")
+    return facts.alone or (bool(trainers) and not groups and all(map(is_of_one_device, trainers)))
 
 
 def trainers_of_ranks(facts: ModuleFacts) -> list[CallEvent]:

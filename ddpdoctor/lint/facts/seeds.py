@@ -318,18 +318,11 @@ def data_parallel(facts: ModuleFacts) -> bool:
 def _by_lightning(facts: ModuleFacts) -> bool:
     """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how; and not that
     there is one device."""
-    if all(map(_of_one_device, facts.named(frameworks.LIGHTNING))):
+    if all(map(launch.is_of_one_device, facts.named(frameworks.LIGHTNING))):
         return False
     texts = (node.value for node in facts.module.of(ast.Constant))
     said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
     return said or any(path.endswith(_STRATEGY_CLASSES) for path in facts.module.imports.values())
-
-
-def _of_one_device(trainer: CallEvent) -> bool:
-    """Whether a trainer is told that there is one device, on one machine."""
-    devices, nodes = trainer.keyword("devices"), trainer.keyword("num_nodes")
-    alone = nodes is None or nodes.constant == 1
-    return devices is not None and devices.constant in (1, "1") and alone
 
 
 #: how Lightning is told to train a model on several ranks

@@ -17,7 +17,8 @@ _BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.IN_GROUP | Tag.PREPARED
 
 
 def same_everywhere(over: Value) -> bool:
-    """Whether every rank iterates over all data in one order: an evaluation that each rank repeats."""
+    """Whether every rank iterates over all data: an evaluation that each rank repeats, and whose results do not depend
+    on the order."""
     made = over.object
     if not isinstance(made, Made) or made.path != aliases.LOADER or made.opaque or over.tags & _BY_RANK:
         return False
@@ -25,9 +26,10 @@ def same_everywhere(over: Value) -> bool:
     chosen = (made.argument(3, "sampler"), made.argument(4, "batch_sampler"))
     if any(v is not None and not (v.known and v.constant is None) for v in chosen):
         return False
-    plain = shuffle is None or (shuffle.known and shuffle.constant is False)
+    ordered = shuffle is None or (shuffle.known and shuffle.constant is False)
+    whole = ordered or made.argument(8, "drop_last") is None
     dataset = made.argument(0, "dataset")
-    return plain and dataset is not None and not differs(dataset)
+    return whole and dataset is not None and not differs(dataset)
 
 
 def differs(value: Value, depth: int = 0) -> bool:

@@ -44,7 +44,7 @@ unless the ranks run a collective by which one tells the others. Of data that ma
 that is not finite. A flag that went through a collective is the same
 everywhere and is not reported; nor is one computed by a function that could not be seen, but for a loss from which the
 rank then goes backward (a warning: the function may gather what all ranks computed); nor the loss of an evaluation that
-every rank repeats over all of the data in the same order. Where a flag or an option is such that no model is wrapped,
+every rank repeats over all of the data. Where a flag or an option is such that no model is wrapped,
 nothing is said of backward passes. Blocks of `Join` with `enable` or `throw_on_early_termination` are not reported.
 
 ## References
