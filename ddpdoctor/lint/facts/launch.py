@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
-from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.events import CallEvent, Setting
 from ddpdoctor.lint.interpreter.trace import operates
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.options import declared_by
@@ -325,11 +326,23 @@ def is_of_one_device(trainer: CallEvent) -> bool:
 
 
 def says_alone(facts: ModuleFacts) -> bool:
-    """Whether the program says that it is one process: by the size of each group that it makes, or by the devices of
-    each trainer of Lightning, where it makes no group."""
+    """Whether the program says that it is one process: by the size of each group that it makes, by the one GPU that it
+    leaves to all, or by the devices of each trainer of Lightning, where it makes no group."""
     trainers = facts.named(frameworks.LIGHTNING)
     groups = facts.named("torch.distributed.init_process_group")
-    return facts.alone or (bool(trainers) and not groups and all(map(is_of_one_device, trainers)))
+    of_one = bool(trainers) and not groups and all(map(is_of_one_device, trainers))
+    own = (setting for setting in facts.analysis.settings if setting.site.file == facts.module.path)
+    return facts.alone or of_one or any(map(_leaves_one_gpu, own))
+
+
+_ONE_GPU = late_pattern(r"\s*\d+\s*")
+
+
+def _leaves_one_gpu(setting: Setting) -> bool:
+    """`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`, which NCCL takes from one rank only."""
+    number = setting.value.constant if setting.name == "CUDA_VISIBLE_DEVICES" else None
+    chosen = setting.context.guards or setting.context.loops or setting.context.some_ranks_only
+    return isinstance(number, str) and not chosen and _ONE_GPU.fullmatch(number) is not None
 
 
 def trainers_of_ranks(facts: ModuleFacts) -> list[CallEvent]:
