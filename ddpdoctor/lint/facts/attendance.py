@@ -334,9 +334,16 @@ def _is_first(test: ast.expr, *, side: bool) -> bool:
         return isinstance(test.op, ast.And) is side and any(_is_first(part, side=side) for part in test.values)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
+    among = test.comparators[0]
+    if isinstance(test.ops[0], ast.In if side else ast.NotIn) and isinstance(among, (ast.List, ast.Tuple, ast.Set)):
+        return _FIRST_OR_NONE.issuperset(map(text_of, among.elts)) and _names_rank(test.left)
     parts = [test.left, test.comparators[0]]
     zero = any(isinstance(part, ast.Constant) and part.value == 0 for part in parts)
     return isinstance(test.ops[0], ast.Eq if side else ast.NotEq) and zero and any(map(_names_rank, parts))
+
+
+#: the first rank, and that of a process that is alone
+_FIRST_OR_NONE = frozenset({"0", "-1"})
 
 
 def _stored_by_rank(facts: ModuleFacts, name: str) -> bool:

@@ -8,7 +8,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Function, Items
 from ddpdoctor.lint.values.tags import MADE_UP, Tag
-from ddpdoctor.lint.values.values import RANK_NUMBERS, Taint, Value, const, unknown
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Taint, Value, const, symbol_key, unknown
 from ddpdoctor.program.sites import SourceSite
 
 SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
@@ -34,7 +34,7 @@ def _spawn(call: FunctionCall, function: int, arguments: int) -> None:
     """`spawn(function, arguments)`, each at its position."""
     target = call.argument(function, "fn")
     if target is not None:
-        given = map(_of_parent, _items(call.argument(arguments, "args")))
+        given = map(_of_parent, _handed(call.machine, _items(call.argument(arguments, "args"))))
         start(call.machine, call.frame, target, [SPAWNED, *given], call.site)
 
 
@@ -52,6 +52,15 @@ def _of_parent(value: Value) -> Value:
     return unknown("of the parent", value.atoms, tags=value.tags & ~drawn).with_object(value.object)
 
 
+def _handed(machine: Machine, given: list[Value]) -> list[Value]:
+    """What new processes are given, with the attributes that the parent has set: `args.port = find_free_port()`."""
+    keys = {key for value in given if (key := symbol_key(value)) is not None}
+    for (owner, name), held in list(machine.heap.items()):
+        if owner in keys:
+            machine.heap[(owner, name)] = _of_parent(held)
+    return given
+
+
 def _items(given: Value | None) -> list[Value]:
     if given is None:
         return []
@@ -61,7 +70,7 @@ def _items(given: Value | None) -> list[Value]:
 
 
 def _process(call: FunctionCall) -> None:
-    target, args = call.keyword("target"), _items(call.keyword("args"))
+    target, args = call.keyword("target"), _handed(call.machine, _items(call.keyword("args")))
     if target is not None:
         given = [RANK_NUMBERS if a.tags & Tag.INDEX else _of_parent(a) for a in args]
         start(call.machine, call.frame, target, given, call.site)
