@@ -15,7 +15,6 @@ from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.options import declared_by
@@ -335,14 +334,11 @@ def says_alone(facts: ModuleFacts) -> bool:
     return facts.alone or of_one or any(map(_leaves_one_gpu, own))
 
 
-_ONE_GPU = late_pattern(r"\s*\d+\s*")
-
-
 def _leaves_one_gpu(setting: Setting) -> bool:
     """`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`, which NCCL takes from one rank only."""
     number = setting.value.constant if setting.name == "CUDA_VISIBLE_DEVICES" else None
     chosen = setting.context.guards or setting.context.loops or setting.context.some_ranks_only
-    return isinstance(number, str) and not chosen and _ONE_GPU.fullmatch(number) is not None
+    return isinstance(number, str) and not chosen and number.strip().isdigit()
 
 
 def trainers_of_ranks(facts: ModuleFacts) -> list[CallEvent]:

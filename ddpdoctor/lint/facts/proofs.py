@@ -41,8 +41,8 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     if asks_for_file(item.branch):
         kept = item.branch.tags & Tag.OWN_FILE or written(facts, item.branch) is not None
         return Severity.WARNING if kept else None
-    # of what may differ on each rank, first looks have seldom shown that it does: most who leave do by a loss that is
-    # not finite, or by what one rank alone changes
+    # whether there is anything differs seldom, as first looks have shown: most who leave do by a loss that is not
+    # finite, or by what an object has kept of this rank's data
     likely = heuristics.ASKS_FINITE.found_in(item.branch.text) or (not item.branch.tags & PROVEN and _differs(item))
     return Severity.WARNING if likely else Severity.HINT
 
@@ -158,12 +158,27 @@ _IF_APART = "if what is asked here ever differs between ranks, "
 
 
 def _differs(item: CollectiveDivergence) -> bool:
-    """Whether what a condition asks is not the same on all ranks for certain, once it has been changed."""
+    """Whether what a condition asks is not the same on all ranks, once it has been changed; of data of which nothing
+    else is known, whether there is any, may well be."""
     branch = item.branch
+    if len(branch.truth) == 1 and not _asks_for_any(branch.text):
+        return True
     by_one = len(branch.truth) > 1 and len({one.key for one in branch.truth if isinstance(one, Symbol)}) < len(
         branch.truth
     )
     return bool(branch.tags & (PROVEN | Tag.SIGNAL | Tag.DECLARED)) or by_one or asks_for_file(branch)
+
+
+def _asks_for_any(text: str) -> bool:
+    """Whether a condition asks whether there is something: `batch is None`, `not batch`, `len(rows) == 0`."""
+    tree = expression_of(text)
+    for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
+        asked = part.operand if isinstance(part, ast.UnaryOp) else part
+        asked = asked.left if isinstance(asked, ast.Compare) else asked
+        counted = isinstance(asked, ast.Call) and last_name(asked.func) in ("len", "numel")
+        if counted or isinstance(asked, (ast.Name, ast.Attribute)):
+            return True
+    return False
 
 
 def _circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:

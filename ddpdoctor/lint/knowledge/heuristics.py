@@ -476,7 +476,7 @@ SAYS_WHERE = _pattern(
 )
 ASKS_FINITE = _pattern(
     "a condition asks whether a number is finite, which each rank finds in its own loss",
-    "DD113: a loss that a function of elsewhere computes",
+    "DD113: what a network has gathered",
     r"is_?(nan|inf|finite)(?![a-z])",
 )
 IS_LOSS = _pattern("a variable holds a loss", "DD184: a sum that is shown", r"loss")
