@@ -48,11 +48,14 @@ def wrapped(tree: ast.Module) -> None:
 
 
 REWRITINGS: dict[str, Callable[[ast.Module], None]] = {"renamed": renamed, "turned": turned, "wrapped": wrapped}
+        "DD111: a function for one process, which has no rank",
 
 
 #: Cases whose findings change: the rule, or the interpreter, reads a name or the way a statement is written.
 KNOWN = {
     "renamed": {
+        "DD111: a function for one process, which has no rank",
+        "DD173: the first rank, or a process that is alone",
         "DD101: data to evaluate on, which a method goes through without gradients",
         "DD101: one loop that trains or evaluates, as its caller says",
         "DD157: texts that each rank pads to its longest",

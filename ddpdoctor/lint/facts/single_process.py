@@ -94,7 +94,8 @@ def _is_alone(scope: ast.AST, test: ast.expr, orders: Mapping[type[ast.cmpop], i
         return True
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], to_none):
         return False
-    return heuristics.NUMBERS_RANK.found_in(_called(test.left)) and text_of(test.comparators[0]) == "-1"
+    sides = (test.left, test.comparators[0])
+    return "-1" in map(text_of, sides) and any(heuristics.NUMBERS_RANK.found_in(_called(side)) for side in sides)
 
 
 def is_regrouped(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
