@@ -48,7 +48,6 @@ def wrapped(tree: ast.Module) -> None:
 
 
 REWRITINGS: dict[str, Callable[[ast.Module], None]] = {"renamed": renamed, "turned": turned, "wrapped": wrapped}
-        "DD111: a function for one process, which has no rank",
 
 
 #: Cases whose findings change: the rule, or the interpreter, reads a name or the way a statement is written.
@@ -97,6 +96,7 @@ KNOWN = {
         "DD191: both names, by version",
     },
     "turned": {
+        "DD111: a function for one process, which has no rank",
         "DD123: the function that is spawned is called directly for one process",
         "DD127: what torch 2 no longer has",
         "DD171: the kind of the job, which Accelerate tells all processes alike",
