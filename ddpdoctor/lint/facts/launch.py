@@ -331,7 +331,9 @@ def says_alone(facts: ModuleFacts) -> bool:
     groups = facts.named("torch.distributed.init_process_group")
     of_one = bool(trainers) and not groups and all(map(is_of_one_device, trainers))
     own = (setting for setting in facts.analysis.settings if setting.site.file == facts.module.path)
-    return facts.alone or of_one or any(map(_leaves_one_gpu, own))
+    # ranks that meet by gloo need no GPU
+    on_gpus = not any((backend := call.argument(0, "backend")) and backend.constant == "gloo" for call in groups)
+    return facts.alone or of_one or (on_gpus and any(map(_leaves_one_gpu, own)))
 
 
 def _leaves_one_gpu(setting: Setting) -> bool:
