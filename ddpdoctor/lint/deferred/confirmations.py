@@ -65,6 +65,8 @@ _SEEDS_MADE = late_pattern(
 _NOTHING_ALONE = frozenset({"DD111", "DD113"})
 
 _Ask = Callable[[Repository, Finding], Confirmation | None]
+#: how the repository starts the program
+_STARTED_OTHERWISE: tuple[_Ask, ...] = (started_alone, nowhere_as_several, unshown)
 
 
 def confirmation(
@@ -82,7 +84,7 @@ def confirmation(
     started = started or (told is not None and told.at is not None)
     against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before)
     if not started:
-        against = (*against, not_imported, without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
+        against = (*against, not_imported, without_its_option, switched_off, on_one_node, *_STARTED_OTHERWISE)
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 

@@ -79,6 +79,8 @@ _COMMENT = late_pattern(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 #: blanks, and perhaps a comment, behind the sign that a line goes on
 _TRAILING = late_pattern(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
 _CONTINUED = late_pattern(rb"\\\r?\n")
+#: the sign at the end of a comment, which does not go on: what follows is a command, unless it is an option
+_ENDED_COMMENT = late_pattern(rb"^([ \t]*#[^\n]*?)\\[ \t]*(?=\n[ \t]*[^#\s-])", re.MULTILINE)
 #: a command ends here
 _ENDS = late_pattern(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
@@ -353,6 +355,7 @@ def _commands(
         for name, program in _HOLDS.findall(script):
             programs.setdefault(name, []).append(program)
     text = _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))
+    text = _ENDED_COMMENT.sub(rb"\1", text) if b"#" in text else text
     for number, command in lines_to_read(text) if starting else numbered_lines(text):
         yield from ((number, line) for line in _with_programs(joined(command), programs))
 

@@ -157,7 +157,12 @@ class Repository:
 
     @cached_property
     def _failing_imports(self) -> FailingImports:
-        return FailingImports(self.texts or {}, _holds, self._lies_around)
+        return FailingImports(self.texts or {}, _holds, self._lies_around, self._is_told)
+
+    def _is_told(self, name: str) -> bool:
+        """Whether a text, script or file of settings names a module, or what has to be installed for it."""
+        word = re.compile(rb"\b" + name.replace("_", "[-_]").encode() + rb"\b")
+        return any(map(word.search, (*self.launches.scripts.values(), *self.configurations.files.values())))
 
     def _lies_around(self, name: str) -> bool:
         """Whether something in the repository has a name, outside of the project's folder or of what is searched; so it

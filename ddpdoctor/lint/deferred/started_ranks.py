@@ -143,14 +143,14 @@ def nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation
     return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
-#: what is asked of the whole project: who sets an epoch, who calls a download, what torch has at all
-_ASKED_OTHERWISE = frozenset({"DD101", "DD124", "DD127"})
+#: what is asked of the whole project: who calls a download, what torch has at all
+_ASKED_OTHERWISE = frozenset({"DD124", "DD127"})
 #: what needs to be shown to run as several ranks before it is more than a hint
 _TO_BE_SHOWN = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | {"DD146"}) - _ASKED_OTHERWISE
 
 
-#: of these, warnings are about the function that they are in, whatever program comes to it
-_WHOEVER_COMES = frozenset({"DD120"})
+#: of these, warnings are about what they are in, whatever program comes to it: a function, a sampler that it is given
+_WHOEVER_COMES = frozenset({"DD101", "DD120"})
 
 
 def unshown(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
-from ddpdoctor.lint.deferred.given_options import Needed
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
+from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
 from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
@@ -195,12 +195,12 @@ def _never_given(
     left = [command for command in commands if not given_options.hands_on_a_file(command)]
     if len(left) < len(commands):
         return ""
-    for needed in sorted(way, key=lambda one: one.dest):
-        known = names[needed.dest]
-        left = [command for command in left if giving[needed.dest](command, known)]
+    for needed in sorted(way, key=lambda one: one.name):
+        known = names[needed.name]
+        left = [command for command in left if giving[needed.name](command, known)]
         left = [command for command in left if needed.is_met_by(_plain(given_options.value_in(command, known)))]
         if not left:
-            return needed.dest
+            return needed.name
     return ""
 
 
@@ -225,9 +225,9 @@ def _starts_one(repository: Repository, path: str, command: bytes) -> bool:
 
 def _turned_on(repository: Repository, tree: ast.Module, line: int) -> Iterator[tuple[str, frozenset[str]]]:
     """The settings without which a line does not run, and the options that alone turn them on."""
-    for name in given_options.off_at(tree, line, lambda _: [ast.Constant(value=False)]):
-        if names := repository.configurations.asked_by(name):
-            yield name, names
+    for needed in needed_at(tree, line, Settings(option, lambda _: [ast.Constant(value=False)])):
+        if names := repository.configurations.asked_by(needed.name):
+            yield needed.name, names
 
 
 def of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -275,8 +275,17 @@ def never_given(repository: Repository, finding: Finding) -> Confirmation | None
 
 
 def switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether it is under a setting that is off in every file of the project that sets it."""
-    tree = source.tree_of(read_file(path_of(finding)) or b"")
-    off = given_options.off_at(tree, finding.line, repository.configurations.off_values) if tree is not None else ()
-    name = next(iter(off), "")
-    return Confirmation(f"every file that sets {name} has it off", Severity.HINT) if name else None
+    """Whether it is under a setting that is off in every file of the project that sets it, or in those that the
+    commands name which start several ranks of the program."""
+    if finding.severity is Severity.HINT or finding.code not in _WITH_OPTIONS:
+        return None
+    path = path_of(finding)
+    tree = source.tree_of(read_file(path) or b"")
+    several = [one for one in repository.launches.shown_commands(path) if not _starts_one(repository, path, one)]
+    named = repository.configurations.named_in(several)
+    settings = Settings(setting, lambda name: repository.configurations.off_values(name, named))
+    needed = next(needed_at(tree, finding.line, settings), None) if tree is not None else None
+    if needed is None:
+        return None
+    said = f"every file that sets {needed.name} has it off"
+    return Confirmation(said, Severity.HINT, condition=f"if {needed.name} is set, ")
