@@ -80,11 +80,11 @@ def confirmation(
         return told
     if told is None and finding.code in _NOTHING_ALONE and is_unreached(finding):
         return None
-    # where it is started as several ranks, on several nodes, a place shows
-    started = started or (told is not None and told.at is not None)
     against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before)
     if not started:
-        against = (*against, not_imported, without_its_option, switched_off, on_one_node, *_STARTED_OTHERWISE)
+        against = (*against, not_imported, without_its_option, switched_off)
+        # where it is started as several ranks, on several nodes, a place shows
+        against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 
