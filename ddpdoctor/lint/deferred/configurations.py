@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
+from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
@@ -167,6 +168,12 @@ class Configurations:
         """The files of settings that commands name, if each names one."""
         named = [_called({*NAMED.findall(command)}, self.files) for command in commands]
         return frozenset(path for files in named for path in files) if all(named) else frozenset()
+
+    def may_give(self, command: bytes, names: Iterable[str]) -> bool:
+        """Whether a file that a command gives the program names one of its options, or one that cannot be seen may."""
+        handed = [_called({name}, self.files) for name in given_options.handed_on(command)]
+        held = (text for files in handed for text in files.values())
+        return not all(handed) or any(given_options.names_one(text, names) for text in held)
 
     def off_values(self, name: str, named: Set[str] = frozenset()) -> list[ast.expr]:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command

@@ -194,6 +194,11 @@ def hands_on_a_file(command: bytes) -> bool:
     return _OF_OPTIONS.search(command) is not None
 
 
+def handed_on(command: bytes) -> frozenset[bytes]:
+    """The names of the files that a command gives the program, and that may hold its options."""
+    return frozenset(path.rpartition(b"/")[2] for path in _OF_OPTIONS.findall(command))
+
+
 def value_in(command: bytes, names: Iterable[str]) -> str:
     """What a command gives one of the options; "" if that is not seen."""
     named = b"|".join(re.escape(name.encode()).replace(b"_", b"[-_]") for name in names)

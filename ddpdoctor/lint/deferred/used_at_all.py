@@ -170,7 +170,7 @@ def _never_passed(
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
-    giving = {dest: _giving(one, commands) for dest, one in names.items()}
+    giving = {dest: _giving(repository, one, commands) for dest, one in names.items()}
     missing = [_never_given(way, names, giving, several) for way in ways]
     if not all(missing):
         return "", ""
@@ -181,10 +181,12 @@ def _never_passed(
 _Gives = Callable[[bytes, frozenset[str]], bool]
 
 
-def _giving(names: frozenset[str], commands: list[bytes]) -> _Gives:
-    """What tells whether a command gives an option: who names it in one does not leave it to what another hands on."""
+def _giving(repository: Repository, names: frozenset[str], commands: list[bytes]) -> _Gives:
+    """What tells whether a command gives an option, or a file may that it hands on: who names it in one command does
+    not leave it to what another hands on."""
     named = any(given_options.names_one(command, names) for command in commands)
-    return given_options.names_one if named else given_options.gives
+    gives = given_options.names_one if named else given_options.gives
+    return lambda command, known: gives(command, known) or repository.configurations.may_give(command, known)
 
 
 def _never_given(
@@ -192,9 +194,7 @@ def _never_given(
 ) -> str:
     """The first option of a way to a line without which none of the commands leaves it open; "" if one gives them all,
     or may. `giving`: whether a command gives an option, by the option."""
-    left = [command for command in commands if not given_options.hands_on_a_file(command)]
-    if len(left) < len(commands):
-        return ""
+    left = commands
     for needed in sorted(way, key=lambda one: one.name):
         known = names[needed.name]
         left = [command for command in left if giving[needed.name](command, known)]

@@ -2492,6 +2492,10 @@ MODES = EVALUATES.replace('"--evaluate", action="store_true"', '"--mode", defaul
         ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode train"}, "hint"),
         ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode=test"}, "error"),
         ({"run.sh": "torchrun --nproc_per_node 8 train.py --mode $MODE"}, "error"),
+        # in a file that the command hands on, in one that has other options, and in one that is not there
+        ({"run.sh": "torchrun train.py --options all.yaml", "all.yaml": "mode: test\n"}, "error"),
+        ({"run.sh": "torchrun train.py --options all.yaml", "all.yaml": "epochs: 3\n"}, "hint"),
+        ({"run.sh": "torchrun train.py --options other.yaml", "all.yaml": "epochs: 3\n"}, "error"),
     ],
 )
 def test_what_an_option_has_to_be_is_a_hint_where_no_command_says_so(
@@ -2500,6 +2504,84 @@ def test_what_an_option_has_to_be_is_a_hint_where_no_command_says_so(
     repository({"train.py": MODES, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
+
+
+RESUMED = """\
+import torch.distributed as dist
+from yaml import safe_load
+
+
+def main(config):
+    dist.init_process_group("gloo")
+    if config["run"].get("resume_from") is not None and dist.get_rank() == 0:
+        dist.barrier()
+
+
+main(safe_load(open(CONFIG)))
+"""
+OFF, ON = "run:\n  resume_from: NULL\n", "run:\n  resume_from: last.pt\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),
+        ({"a.yaml": OFF}, "hint"),
+        ({"a.yaml": OFF, "b.yaml": ON}, "error"),
+        # of the files that the commands name which start several ranks
+        ({"a.yaml": OFF, "b.yaml": ON, "run.sh": "torchrun train.py a.yaml"}, "hint"),
+        ({"a.yaml": OFF, "b.yaml": ON, "run.sh": "torchrun train.py a.yaml\npython train.py b.yaml"}, "hint"),
+        ({"a.yaml": OFF, "b.yaml": ON, "run.sh": "torchrun train.py a.yaml\ntorchrun train.py b.yaml"}, "error"),
+        ({"a.yaml": OFF, "run.sh": "torchrun train.py a.yaml run.resume_from=last.pt"}, "error"),
+        # a comment that ends like a command which goes on
+        ({"a.yaml": OFF, "b.yaml": ON, "run.sh": "# by hand \\\ntorchrun train.py a.yaml"}, "hint"),
+    ],
+)
+def test_what_a_file_of_settings_has_off_is_a_hint(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": RESUMED, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if resume_from is set, ") == (severity == "hint")
+
+
+DEBUGS = """\
+import argparse
+
+import torch.distributed as dist
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--debug", action="store_true")
+    return parser.parse_args()
+
+
+def train(args):
+    dist.init_process_group("gloo")
+    if args.debug and dist.get_rank() == 0:
+        dist.barrier()
+
+
+if __name__ == "__main__":
+    train(parse())
+"""
+BY_HAND = """\
+from train import parse, train
+
+if __name__ == "__main__":
+    train(parse())
+"""
+
+
+@pytest.mark.parametrize(("option", "severity"), [("", "hint"), (" --debug", "error")])
+def test_what_another_file_reaches_only_with_an_option(option: str, severity: str, repository: Repository) -> None:
+    command = f"torchrun --nproc_per_node 8 train.py{option}"
+    repository({"train.py": DEBUGS, "by_hand.py": BY_HAND, "run.sh": command})
+    found = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert {(one.file, one.severity.value) for one in found if one.file == "train.py"} == {("train.py", severity)}
+    assert severity == "error" or {one.severity.value for one in found} == {"hint"}
 
 
 SPAWNED_BY_MODE = """\
