@@ -248,6 +248,8 @@ def _computed(call: MethodCall) -> Value | None:
         # methods of data give something, but for the one that asks for a part of it
         tags |= Tag.PART if method == "get" else Tag.GIVEN
     tags &= ~_LOST.get(method, NO_TAGS)
+    if method == "detach" and tags & Tag.DDP:
+        tags = (tags & ~Tag.DDP) | Tag.DETACHED
     if method in vocabulary.KEEPING_ORDER:
         tags |= receiver.tags & (OF_ALL | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
     if method in _SHOWING:
