@@ -41,7 +41,7 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html#internal-design
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 
 from ddpdoctor.lint.facts import averaged_gradients, blocks, exclusion
@@ -63,6 +63,8 @@ RULE = LintRule(
     advice="add the losses and go backward once, or go forward again before the second pass",
 )
 
+#: two backward passes, in their order
+_Pair = tuple[CallEvent, CallEvent]
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 
 
@@ -75,17 +77,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     pairs = [(first, second) for first, second in pairwise(passes) if _follows(first, second)]
     if not pairs or averaged_gradients.calls(facts):
         return
+    names = frozenset(name for call in wrapped for name in _names(facts, call)) - {""}
+    for first, second in _apart(facts, pairs, names):
+        message = (
+            "gradients of this backward pass stay on their rank: the one before has finished the averaging, and no "
+            "forward pass came after it"
+        )
+        related = ((first.site, "the backward pass before"), (wrapped[0].site, "wrapped here"))
+        yield facts.finding(RULE, second.site, message, related=related, context=second.context)
+
+
+def _apart(facts: ModuleFacts, pairs: list[_Pair], names: Set[str]) -> Iterator[_Pair]:
+    """The pairs of passes without a forward pass between them, of a network that goes by these names."""
     goes_forward = [c for c in facts.calls if not c.context.no_grad and _goes_forward(c)]
-    names = {name for call in wrapped for name in _names(facts, call)}
     for first, second in pairs:
         between = any(first.index < c.index < second.index for c in goes_forward)
         if not between and not _is_handed_on(facts, first, second, names):
-            message = (
-                "gradients of this backward pass stay on their rank: the one before has finished the averaging, and no "
-                "forward pass came after it"
-            )
-            related = ((first.site, "the backward pass before"), (wrapped[0].site, "wrapped here"))
-            yield facts.finding(RULE, second.site, message, related=related, context=second.context)
+            yield first, second
 
 
 def _is_one(wrapped: list[CallEvent]) -> bool:
@@ -128,14 +136,14 @@ def _names(facts: ModuleFacts, wrapping_call: CallEvent) -> Iterator[str]:
             yield from map(last_name, node.targets)
 
 
-def _is_handed_on(facts: ModuleFacts, first: CallEvent, second: CallEvent, names: set[str]) -> bool:
+def _is_handed_on(facts: ModuleFacts, first: CallEvent, second: CallEvent, names: Set[str]) -> bool:
     """Whether something that is called between two passes is given what goes by a name of the network: it may go
     forward."""
     module = blocks.module_of(facts, second.site)
     calls = (
         (c for c in module.of(ast.Call) if first.site.line < c.lineno <= second.site.line) if module is not None else ()
     )
-    return any(last_name(argument) in names - {""} for call in calls for argument in call.args)
+    return any(last_name(argument) in names for call in calls for argument in call.args)
 
 
 def _is_of_another(call: CallEvent) -> bool:
