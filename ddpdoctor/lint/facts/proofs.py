@@ -40,8 +40,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
         return None
     if asks_for_file(item.branch):
         kept = item.branch.tags & Tag.OWN_FILE or written(facts, item.branch) is not None
-        # who leaves where a file is there asks mostly in step with the others, as first looks have shown
-        return (Severity.HINT if item.exit is not None else Severity.WARNING) if kept else None
+        return Severity.WARNING if kept else None
     # whether there is anything differs seldom, as first looks have shown: most who leave do by a loss that is not
     # finite, or by what an object has kept of this rank's data
     likely = heuristics.ASKS_FINITE.found_in(item.branch.text) or (not item.branch.tags & PROVEN and _differs(item))
