@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import seeds
+from ddpdoctor.lint.facts import blocks, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, randomness
@@ -14,6 +15,7 @@ from ddpdoctor.lint.values import formulas, symbols
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Method, Table
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Symbol, Value, symbol_key
+from ddpdoctor.program.enclosing import statements_around
 
 _SAVING = frozenset(randomness.paths(Use.SAVES))
 _RESTORING = randomness.paths(Use.RESTORES)
@@ -36,13 +38,25 @@ def shared(facts: ModuleFacts) -> Iterator[Shared]:
     for call in facts.named(*_RESTORING) if saves else ():
         load = _load(facts, call)
         key = symbol_key(load.result) if load is not None else None
-        if load is None or key is None or key in told or call.context.mask.bit_count() < 2:
+        if load is None or key is None or key in told or call.context.mask.bit_count() < 2 or _is_way_out(facts, call):
             continue
         saved = next((save for save, under in saves if _is_under(facts, call.args[0], under)), None)
         seeded = _seeded_apart(facts, call)
         if saved is not None and seeded is not None:
             told.add(key)
             yield Shared(call, saved, seeded)
+
+
+def _is_way_out(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether another state is set on the other side of a condition around: this one is for checkpoints without that."""
+    module = blocks.module_of(facts, call.site)
+    around = statements_around(module.tree, call.site.line) if module is not None else []
+    others = {other.site.line for other in facts.named(*_RESTORING) if other.site.file == call.site.file}
+    sides = (side for node in around if isinstance(node, ast.If) for side in (node.body, node.orelse) if side)
+    spans = ((side[0].lineno, side[-1].end_lineno or side[-1].lineno) for side in sides)
+    return any(
+        first <= line <= last and not first <= call.site.line <= last for first, last in spans for line in others
+    )
 
 
 def _saves(facts: ModuleFacts) -> Iterator[tuple[CallEvent, set[str]]]:
