@@ -48,7 +48,7 @@ def shared(facts: ModuleFacts) -> Iterator[Shared]:
 
 
 def _is_way_out(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether another state is set on the other side of a condition around: this one is for checkpoints without that."""
+    """Whether another state is set on the other side of a condition around: this is for checkpoints without it."""
     module = blocks.module_of(facts, call.site)
     around = statements_around(module.tree, call.site.line) if module is not None else []
     others = {other.site.line for other in facts.named(*_RESTORING) if other.site.file == call.site.file}

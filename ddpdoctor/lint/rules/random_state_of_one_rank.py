@@ -35,8 +35,8 @@ No automatic fix.
 
 ## When it is wrong
 When what is drawn after a resume has to be equal on all ranks. A state that is chosen by rank, or loaded from a file of
-each rank's own, is not reported; nor is one that is set only where a condition finds no other, nor one after which the ranks are seeded apart again, nor that of a generator which
-all ranks seed alike.
+each rank's own, is not reported; nor is one that is set only where a condition finds no other, nor one after which the
+ranks are seeded apart again, nor that of a generator which all ranks seed alike.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/randomness.html
