@@ -85,10 +85,16 @@ def _stopped(facts: ModuleFacts) -> Iterator[Finding | None]:
     own = facts.module.imports.values()
     if not any(path.startswith(("lightning", "pytorch_lightning", "transformers")) for path in own):
         return
+    told: set[SourceSite] = set()
     for stop in facts.analysis.stops:
         local = next((g for g in stop.context.guards if g.value.taint is Taint.RANK_LOCAL and len(g.truth) == 1), None)
         if stop.value.constant is not True or not (local is not None or stop.context.some_ranks_only):
             continue
+        # flags that are set under one condition, as transformers has one for the epoch and one for all of them
+        decided = local.site if local is not None else stop.site
+        if decided in told:
+            continue
+        told.add(decided)
         who = "each rank sets this flag on its own" if local is not None else "only some ranks set this flag"
         together = frameworks.STOPPING[stop.name]
         said = f"{who}, and the loops of the others go on: let all decide" + (f" ({together})" if together else "")
