@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches, branches, budgets, overwrites, own_turns
+from ddpdoctor.lint.interpreter import batches, branches, budgets, carried_attributes, overwrites, own_turns
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -61,9 +61,10 @@ def _loop(
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
-        frame.env, frame.out = dict(carried), []
+        frame.env, frame.out, before_stores = dict(carried), [], dict(frame.stores)
         with machine.quietly():
             turn()
+        carried_attributes.widened(machine, frame, before_stores, node)
         for name in assigned:
             if name in carried:
                 carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))
