@@ -165,7 +165,7 @@ class Analysis(Machine):
         specialised = tuple(
             [value if value.object is not None or value.tags or self._specialises(value) else None for value in given]
         )
-        carried = instances.carried(frame, function)
+        carried = instances.carried(frame, function, given)
         seen = self._seen(info, function.closure) if function.closure is not None else ()
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
                frame.handler, random_state.states(self, frame), seen, self.held,
