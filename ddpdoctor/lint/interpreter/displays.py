@@ -56,6 +56,18 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     return _tagged(of_object(Items(tuple(items)), "items", id(node)), items).tagged(of_set)
 
 
+def concatenated(left: Value, right: Value, node: ast.BinOp) -> Value | None:
+    """`[*left, *right]` of two lists or tuples whose elements are known; None of any others."""
+    parts = containers.parts_of(left), containers.parts_of(right)
+    own = Taint.RANK_LOCAL in (left.taint, right.taint)
+    if parts[0] is None or parts[1] is None or own or len(left.atoms) > 1 or len(right.atoms) > 1:
+        return None
+    items = [*parts[0], *parts[1]]
+    if sum(map(_leaves, items)) > budgets.ELEMENTS:
+        return None
+    return _tagged(of_object(Items(tuple(items)), "items", id(node)), items)
+
+
 def _leaves(value: Value) -> int:
     """Number of nested elements, counted as often as they are reached.
 
