@@ -226,7 +226,8 @@ class Analysis(Machine):
             value = value.tagged(Tag.ENDLESS)
         if frame.yields_apart is not None and not frame.yields_on:
             value = containers.uneven(value, frame.yields_apart & REASONS)
-        return value.tagged(Tag.SHARD) if frame.yields_share else value
+        of_share = Tag.SHARD | (Tag.BLOCK if frame.yields_several else NO_TAGS)
+        return value.tagged(of_share) if frame.yields_share else value
 
     def _seen(self, info: FunctionInfo, around: Enclosing | None) -> tuple[object, ...]:
         """What a function sees of the variables around it, for which it must be simulated again."""

@@ -250,7 +250,8 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
         sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
     if sharded and not data_partition.even(owner):
         tags &= ~Tag.WORLD
-        shard = unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+        tags |= sharded | data_partition.counted(owner)
+        shard = unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags)
         return _taken(machine, frame, node, shard, sure=_is_of_job(lower, step))
     of_rank = lower is not None and bool(lower.tags & Tag.RANK)
     if of_rank:

@@ -97,6 +97,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     if apart is not None and not frame.yields_on:
         frame.yields_apart = apart | (frame.yields_apart or NO_TAGS)
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
+    frame.yields_several = frame.yields_several or loop_extent.yields_several(frame, node)
     frame.out.append(BlockExit("yield", machine.site(frame, node)))
     return unknown("yield", id(node))
 
