@@ -5,8 +5,9 @@ Finds a collective in a branch whose condition depends on data of one rank: its 
 in a function that `signal.signal` registers; a collective for each key of a dict that is filled with the keys that a
 rank finds in its own batches, such as a meter for each domain; and a collective for each parameter that has a gradient
 (`if p.grad is None: continue`), where a method of the network calls one of its parts only if the rank's data needs it,
-such as an expert to which no token was sent. It is a warning at most: nothing proves that the data of the ranks ever
-differs there.
+such as an expert to which no token was sent. In the methods of a network, a reduction whose sum is divided by the
+number of ranks is found where what the method is given decides whether it runs (`if found.numel() > 0`). It is a
+warning at most: nothing proves that the data of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
@@ -52,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import keys_of_own_data, missing_gradients, proofs, skipped_parts
+from ddpdoctor.lint.facts import averages_of_some, keys_of_own_data, missing_gradients, proofs, skipped_parts
 from ddpdoctor.lint.facts.barrier_pairs import is_paired
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp
@@ -77,6 +78,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _from_signals(facts)
     yield from _per_key(facts)
     yield from _of_missing_gradients(facts)
+    yield from _of_averages(facts)
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
@@ -140,6 +142,20 @@ def _of_missing_gradients(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield facts.finding(
             RULE, missing.guard.site, message, related=related, context=missing.call.context, severity=Severity.WARNING
         )
+
+
+def _of_averages(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Averages over the ranks that a network takes only where its batch has something in it."""
+    for branch, reached in () if facts.alone else averages_of_some.found(facts):
+        op = reached.op
+        message = (
+            f"each rank's batch decides here whether it runs {op.op}, which averages over all ranks: one whose batch "
+            "has nothing of the kind does not come to it, and goes on to the next collective"
+        )
+        related = ((op.site, f"{op.op} runs here"),)
+        yield facts.finding(
+            RULE, branch.site, message, related=related, chain=reached.way, severity=Severity.WARNING,
+        )  # fmt: skip
 
 
 def _begins(item: Reached, file: str, first: int, last: int) -> bool:
