@@ -22,6 +22,9 @@ _MATTERING: dict[bytes, tuple[bytes, ...]] = {
     b"ccelerate": (b"from accelerate", b"import accelerate"),
     b"lightning": (b"pytorch_lightning", b"import lightning", b"from lightning"),
     b"ignite": (b"from ignite", b"import ignite"),
+    # of a network that asks a helper of its project, in whose file alone torch is named
+    b"reduce_mean": (b"reduce_mean(",),
+    b"world_size": (b"get_world_size(",),
     **{word: (word,) for word in (
         b"all_reduce", b"all_gather", b"barrier(", b"horovod", b"deepspeed", b"mmengine", b"torch_xla",
         # of a trainer of transformers, which says nothing of the processes that it runs in

@@ -8,15 +8,15 @@ from enum import Enum
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
-from ddpdoctor.lint.interpreter.events import EnclosingLoop
+from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import loader_join
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Listed, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
-from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.lint.values.values import Taint, Value, symbol_key
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
@@ -85,8 +85,19 @@ def shard_tags(facts: ModuleFacts, value: Value) -> Tags:
         return tags
     frame = Frame(obj.info.module)
     measured = {n.attr for n in walk(length.node) if isinstance(n, ast.Attribute)}
-    stored = (instance_value(facts.analysis, frame, value, obj, name) for name in sorted(measured))
+    stored = (
+        _replaced(facts, value, name) or instance_value(facts.analysis, frame, value, obj, name)
+        for name in sorted(measured)
+    )
     return tags | union(v.tags for v in stored if v is not None)
+
+
+def _replaced(facts: ModuleFacts, value: Value, name: str) -> Value | None:
+    """What an attribute was given from outside of its class: `data.rows = data.rows[:fewest]`."""
+    key = symbol_key(value)
+    places = (place for module in facts.modules for place in module.attribute_stores)
+    given = any(attribute == name and owner != "self" for owner, attribute in places)
+    return facts.analysis.heap.get((key, name)) if given and key is not None else None
 
 
 def _yielded_tags(facts: ModuleFacts, value: Value, obj: Instance) -> Tags:
@@ -192,6 +203,16 @@ def assigned_name(facts: ModuleFacts, made: Made) -> str | None:
 def same_function(facts: ModuleFacts, one: int, two: int) -> bool:
     """Whether two lines have the same innermost function."""
     return innermost_function(facts.module.tree, one) is innermost_function(facts.module.tree, two)
+
+
+def handed_on(facts: ModuleFacts, iteration: Iteration) -> list[Iteration]:
+    """The loops over what a generator yields in its own loop: `for batch in log.every(loader)`."""
+    chain, node = iteration.context.chain, iteration.loop.node
+    inside = {type(n) for n in walk(node)} if chain and isinstance(node, ast.For) else set()
+    if ast.Yield not in inside or ast.Return in inside:
+        return []  # what it leaves by `return` may be as much as all ranks have
+    listed = ((one, one.loop.over.object) for one in facts.iterations if one.loop.over is not None)
+    return [one for one, obj in listed if isinstance(obj, Listed) and obj.site == chain[-1]]
 
 
 class Share(Enum):

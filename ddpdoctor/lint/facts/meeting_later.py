@@ -16,6 +16,9 @@ from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
+#: tags of data that certainly differs on every rank
+OWN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
+
 
 def circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
     """What the divergence rests on, as the beginning of a message; "" if nothing speaks against it."""
@@ -27,9 +30,10 @@ def circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return "unless ranks that skip a turn meet the others in a later one, which the loop waits for, "
     if item.branch.tags & Tag.BATCH and heuristics.SAYS_WHERE.found_in(item.branch.text):
         return "unless the batches of all ranks say so in the same turn, "
-    if item.branch.tags & (Tag.DDP | Tag.DETACHED) and not item.branch.tags & Tag.BATCH:
+    if item.branch.tags & (Tag.DDP | Tag.DETACHED) and not item.branch.tags & OWN:
+        # of what unseen functions compute, no more is kept than that a wrapped model was there
         return "unless the ranks' outputs are gathered where the loss is computed, "
-    if item.branch.tags & Tag.BATCH and any(map(_gathers, facts.modules)):
+    if item.branch.tags & (Tag.DDP | Tag.DETACHED | Tag.BATCH) and any(map(_gathers, facts.modules)):
         return "unless it comes from a network that gathers what it returns, "
     return ""
 

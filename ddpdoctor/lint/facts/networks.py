@@ -10,7 +10,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, Made
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Value, of_object
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import dotted, last_name, walk
 
@@ -33,6 +33,17 @@ def classes(machine: Machine, network: Value) -> list[ClassInfo]:
                      } if init is not None else set()  # fmt: skip
             parts = (global_value(machine, obj.info.module, name) for name in sorted(names))
             found.extend(p.object.info for p in parts if p is not None and isinstance(p.object, Class))
+    return found
+
+
+def closure(machine: Machine, network: Value) -> list[ClassInfo]:
+    """The classes of a network and of its parts, however deep, as far as they are in sight."""
+    found = classes(machine, network)
+    for info in found:
+        if len(found) >= _MOST:
+            break
+        inner = classes(machine, of_object(Instance(info, None)))
+        found.extend(one for one in inner if one not in found)
     return found
 
 

@@ -20,7 +20,7 @@ from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, shown, text_of
 
 #: tags of data that certainly differs on every rank
-PROVEN = Tag.BATCH | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM
+PROVEN = meeting_later.OWN
 
 
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
@@ -28,8 +28,8 @@ class Skipped(NamedTuple):
     #: the attribute that holds the part, or the list of parts
     part: str
     call: SourceSite
-    #: shards the part
-    sharding: CallEvent
+    #: shards the part, if that is asked
+    sharding: CallEvent | None
 
 
 #: arguments of FSDP that choose the parts that are sharded by themselves, by their classes
@@ -51,6 +51,22 @@ def found(facts: ModuleFacts) -> Iterator[Skipped]:
         for cls in module.classes:
             if any(last_name(base).endswith("Module") for base in cls.node.bases):
                 yield from _of_class(cls, names)
+
+
+#: what holds parts of a network, which its methods call one by one
+_HOLDING = frozenset({"ModuleList", "ModuleDict"})
+
+
+def of_class(cls: ClassInfo) -> Iterator[Skipped]:
+    """Parts of a network in lists, whether or not they are sharded, that a method calls where its data needs them."""
+    init = cls.methods.get("__init__")
+    made = (n for n in walk(init.node) if isinstance(n, ast.Assign)) if init is not None else ()
+    held = {
+        target.attr: None
+        for node in made if isinstance(node.value, ast.Call) and last_name(node.value.func) in _HOLDING
+        for target in node.targets if isinstance(target, ast.Attribute)
+    }  # fmt: skip
+    yield from _of_methods(cls, held)
 
 
 def _sharded(module: Module, call: CallEvent) -> set[str]:
@@ -113,7 +129,7 @@ def _around(block: ast.For, node: ast.expr) -> bool:
 
 def _of_class(cls: ClassInfo, names: dict[str, CallEvent]) -> Iterator[Skipped]:
     """Parts of one network that its methods skip."""
-    held = {attribute: names[attribute] for attribute in cls.stores if attribute in names}
+    held: dict[str, CallEvent | None] = {name: names[name] for name in cls.stores if name in names}
     init = cls.methods.get("__init__")
     for node in walk(init.node) if init is not None else ():
         if isinstance(node, ast.Assign):
@@ -122,12 +138,16 @@ def _of_class(cls: ClassInfo, names: dict[str, CallEvent]) -> Iterator[Skipped]:
             )
             if made:
                 held.update({t.attr: names[made] for t in node.targets if isinstance(t, ast.Attribute)})
+    yield from _of_methods(cls, held)
+
+
+def _of_methods(cls: ClassInfo, held: Mapping[str, CallEvent | None]) -> Iterator[Skipped]:
     for method in cls.methods.values() if held else ():
         if method.name != "__init__" and method.reads | method.marks:
             yield from _of_method(method, held)
 
 
-def _of_method(method: FunctionInfo, held: dict[str, CallEvent]) -> Iterator[Skipped]:
+def _of_method(method: FunctionInfo, held: Mapping[str, CallEvent | None]) -> Iterator[Skipped]:
     nodes = walk(method.node)
     used = {n.attr for n in nodes if isinstance(n, ast.Attribute)} & held.keys()
     source = "\n".join(method.module.lines[method.node.lineno - 1 : method.node.end_lineno])

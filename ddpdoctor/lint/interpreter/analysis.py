@@ -165,7 +165,7 @@ class Analysis(Machine):
         specialised = tuple(
             [value if value.object is not None or value.tags or self._specialises(value) else None for value in given]
         )
-        carried = instances.carried(frame, function)
+        carried = instances.carried(frame, function, given)
         seen = self._seen(info, function.closure) if function.closure is not None else ()
         key = (info, specialised, frame.mask, min(len(frame.loops), 2), frame.no_grad, bool(frame.guards),
                frame.handler, random_state.states(self, frame), seen, self.held,
@@ -226,7 +226,8 @@ class Analysis(Machine):
             value = value.tagged(Tag.ENDLESS)
         if frame.yields_apart is not None and not frame.yields_on:
             value = containers.uneven(value, frame.yields_apart & REASONS)
-        return value.tagged(Tag.SHARD) if frame.yields_share else value
+        of_share = Tag.SHARD | (Tag.BLOCK if frame.yields_several else NO_TAGS)
+        return value.tagged(of_share) if frame.yields_share else value
 
     def _seen(self, info: FunctionInfo, around: Enclosing | None) -> tuple[object, ...]:
         """What a function sees of the variables around it, for which it must be simulated again."""

@@ -56,6 +56,18 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     return _tagged(of_object(Items(tuple(items)), "items", id(node)), items).tagged(of_set)
 
 
+def concatenated(left: Value, right: Value, node: ast.BinOp) -> Value | None:
+    """`[*left, *right]` of two lists or tuples whose elements are known; None of any others."""
+    parts = containers.parts_of(left), containers.parts_of(right)
+    own = Taint.RANK_LOCAL in (left.taint, right.taint)
+    if parts[0] is None or parts[1] is None or own or len(left.atoms) > 1 or len(right.atoms) > 1:
+        return None
+    items = [*parts[0], *parts[1]]
+    if sum(map(_leaves, items)) > budgets.ELEMENTS:
+        return None
+    return _tagged(of_object(Items(tuple(items)), "items", id(node)), items)
+
+
 def _leaves(value: Value) -> int:
     """Number of nested elements, counted as often as they are reached.
 
@@ -172,7 +184,7 @@ def _is_of_rank(index: Value) -> bool:
 
 
 def _unknown_part(owner: Value, index: Value) -> Value:
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED | Tag.RANDOM)
     if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
@@ -225,7 +237,7 @@ def _picks(index: Value) -> bool:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
@@ -238,7 +250,8 @@ def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Val
         sharded = Tag.SHARD | Tag.BLOCK if rest else sharded
     if sharded and not data_partition.even(owner):
         tags &= ~Tag.WORLD
-        shard = unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags | sharded)
+        tags |= sharded | data_partition.counted(owner)
+        shard = unknown("shard", id(node), taint=Taint.RANK_LOCAL, tags=tags)
         return _taken(machine, frame, node, shard, sure=_is_of_job(lower, step))
     of_rank = lower is not None and bool(lower.tags & Tag.RANK)
     if of_rank:
@@ -328,17 +341,31 @@ def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]
     """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
     if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
         return []
-    names = as_constant(over).elements
-    if names is None or not 0 < len(names) <= budgets.CONSTANTS or machine.steps > budgets.REPEATED:
+    if machine.steps > budgets.REPEATED:
         return []
-    if not all(isinstance(name, (str, tuple)) for name in names):
-        return []  # a number of equal elements
     values: list[Value] = []
-    for name in names:
+    for item in _named(over) or _partly_own(over):
         machine.steps += 1
-        assign(machine, frame, node.generators[0].target, const(name))
+        assign(machine, frame, node.generators[0].target, item)
         values.append(machine.evaluate(frame, node.elt))
     return values
+
+
+def _named(over: Value) -> tuple[Value, ...]:
+    """The few constants that a comprehension goes through; none if they are a number of equal elements."""
+    names = as_constant(over).elements
+    if names is None or not 0 < len(names) <= budgets.CONSTANTS:
+        return ()
+    return tuple(map(const, names)) if all(isinstance(name, (str, tuple)) for name in names) else ()
+
+
+def _partly_own(over: Value) -> tuple[Value, ...]:
+    """The few tensors that a comprehension goes through, if some are data of this rank and others are not: no one
+    element stands for all of them."""
+    items = over.object.items if isinstance(over.object, Items) else ()
+    own = sum(item.taint is Taint.RANK_LOCAL for item in items)
+    plain = all(item.object is None or isinstance(item.object, (Made, Method)) for item in items)
+    return items if plain and 0 < own < len(items) <= budgets.OBJECTS else ()
 
 
 def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[str, Value]:

@@ -14,7 +14,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import lookup
 from ddpdoctor.lint.interpreter.trace import BlockExit
-from ddpdoctor.lint.values.abstract_objects import Function, Made
+from ddpdoctor.lint.values.abstract_objects import Function, Items, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, DRAWN_UP, NO_TAGS, OF_BATCH, Tag, Tags, of_all_parts
 from ddpdoctor.lint.values.truths import negate
@@ -52,6 +52,10 @@ def _attribute(machine: Machine, frame: Frame, node: Any) -> Value:
 def _binary(machine: Machine, frame: Frame, node: Any) -> Value:
     left = machine.evaluate(frame, node.left)
     right = machine.evaluate(frame, node.right)
+    if isinstance(node.op, ast.Add) and isinstance(left.object, Items):
+        both = displays.concatenated(left, right, node)
+        if both is not None:
+            return both
     value = binary(type(node.op).__name__, left, right)
     if isinstance(node.op, ast.Div) and isinstance(left.object, Made) and left.object.path == "pathlib.Path":
         return value.with_object(Made("pathlib.Path", machine.site(frame, node), (left, right)))
@@ -93,6 +97,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
     if apart is not None and not frame.yields_on:
         frame.yields_apart = apart | (frame.yields_apart or NO_TAGS)
     frame.yields_share = frame.yields_share or loop_extent.yields_share(frame)
+    frame.yields_several = frame.yields_several or loop_extent.yields_several(frame, node)
     frame.out.append(BlockExit("yield", machine.site(frame, node)))
     return unknown("yield", id(node))
 

@@ -38,6 +38,8 @@ class Frame:
     yields: list[Value | None] = field(default_factory=list)
     #: the rank chooses what it yields: shares differ by one at most
     yields_share: bool = False
+    #: it yields several elements for each one of a share
+    yields_several: bool = False
     #: tags of the rank's own data that decide how often it yields; None if no such data does
     yields_apart: Tags | None = None
     #: it yields in an endless loop

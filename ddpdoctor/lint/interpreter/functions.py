@@ -155,6 +155,8 @@ def _listed(call: FunctionCall) -> Value | None:
     if path == "builtins.dict":
         return containers.table(args, call.keywords, site)
     obj = args[-1].object if args else None
+    if path == "builtins.list" and len(args) == 1 and args[0].elements == ():
+        return of_object(Items(()), path, site)  # of a parameter that is `()` unless it is given
     if not isinstance(obj, Items):
         return None
     if path != "builtins.map":

@@ -33,13 +33,17 @@ from ddpdoctor.program.sites import SourceSite
 Carried = tuple[tuple[tuple[int, str], Value], ...]
 
 
-def carried(frame: Frame, function: Function) -> Carried:
-    """What a method may read that differs between ranks because of what was stored before it is called: a meter that
-    was given each rank's own losses."""
-    key = symbol_key(function.receiver) if function.receiver is not None and frame.stores else None
-    if key is None:
+def carried(frame: Frame, function: Function, given: list[Value]) -> Carried:
+    """What a function may read that differs between ranks because of what was stored before it is called: a meter that
+    was given each rank's own losses, of its own object or of one that it is handed."""
+    if not frame.stores:
         return ()
-    asked = sorted(item for item in frame.stores if item[0] == key and item[1] in function.info.own)
+    key = symbol_key(function.receiver) if function.receiver is not None else None
+    handed = {symbol_key(value) for value in given if isinstance(value.object, Instance)} - {key}
+    asked = sorted(
+        (owner, name) for owner, name in frame.stores
+        if (name in function.info.own if owner == key else owner in handed)
+    )  # fmt: skip
     return tuple((place, frame.stores[place]) for place in asked if _differs(frame.stores[place]))
 
 

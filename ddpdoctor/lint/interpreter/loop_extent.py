@@ -6,7 +6,7 @@ import ast
 
 from ddpdoctor.lint.interpreter.events import EnclosingLoop
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
-from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
 from ddpdoctor.lint.values.tags import Tag, Tags
 from ddpdoctor.lint.values.values import Taint
@@ -29,6 +29,30 @@ def yields_share(frame: Frame) -> bool:
     chosen = any(by_rank(guard.value) for guard in frame.guards[frame.entered :])
     shared = any(loop.over is not None and loop.over.tags & Tag.SHARD for loop in own)
     return (chosen or shared) and not any(_endless(loop) for loop in own)
+
+
+def yields_several(frame: Frame, node: ast.Yield | ast.YieldFrom) -> bool:
+    """Whether a `yield` gives more than one element for each one of a share, such as the samples of its files: then the
+    numbers of elements differ by more than one; or for each one of what does so."""
+    own = loops(frame)
+    # windows of a share are no more than the share
+    places = [i for i, loop in enumerate(own) if _is_over_share(loop) and not _is_counted(loop)]
+    if not places:
+        return False
+    over = own[places[-1]].over
+    inner = own[places[-1] + 1 :]
+    unknown = [loop for loop in inner if not _is_counted(loop)]
+    return bool(unknown) or isinstance(node, ast.YieldFrom) or (over is not None and bool(over.tags & Tag.BLOCK))
+
+
+def _is_over_share(loop: EnclosingLoop) -> bool:
+    return loop.over is not None and loop.over.tags & (Tag.SHARD | Tag.COUNTED) == Tag.SHARD
+
+
+def _is_counted(loop: EnclosingLoop) -> bool:
+    """Whether a loop has the same number of turns each time: `for crop in range(crops)`, `for view in (a, b)`."""
+    obj = loop.over.object if loop.over is not None else None
+    return isinstance(obj, Items) or (isinstance(obj, Made) and obj.path == "builtins.range")
 
 
 def yields_apart(frame: Frame, node: ast.AST) -> Tags | None:

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ddpdoctor.lint.interpreter import batches, branches, budgets, overwrites, own_turns
+from ddpdoctor.lint.interpreter import batches, branches, budgets, carried_over, overwrites, own_turns
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -50,7 +50,7 @@ def _loop(
     before_loops, before_guards = frame.loops, frame.guards
     frame.loops = (*before_loops, loop)
     assigned, stores, left = _assigned(frame, node, node.body)
-    carried = dict(before_env)
+    carried = {**before_env, **carried_over.lengthened(before_env, node)}
     depth = len([t for t in before_loops if t.node is not None])
     for name in assigned:
         if name in carried:
@@ -61,9 +61,10 @@ def _loop(
         and machine.steps < budgets.REPEATED
         and (stores or not assigned.isdisjoint(before_env))
     ):
-        frame.env, frame.out = dict(carried), []
+        frame.env, frame.out, before_stores = dict(carried), [], dict(frame.stores)
         with machine.quietly():
             turn()
+        carried_over.widened(machine, frame, before_stores, node)
         for name in assigned:
             if name in carried:
                 carried[name] = _widened(before_env[name], frame.env.get(name), name, id(node))

@@ -59,8 +59,13 @@ def method(call: MethodCall) -> Value | None:
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(Tag.OWN_GENERATOR) if differs else receiver.with_tags(receiver.tags & ~Tag.OWN_GENERATOR)
-    if path in _MAKERS and name in randomness.DRAW_METHODS and receiver.tags & Tag.OWN_GENERATOR:
+    if path not in _MAKERS or name not in randomness.DRAW_METHODS:
+        return None
+    if receiver.tags & Tag.OWN_GENERATOR:
         return _drawn(unknown(path, name, receiver.atoms, taint=Taint.RANK_LOCAL))
+    if receiver.taint is Taint.RANK_LOCAL:
+        # seeded by something of this rank's data, such as the number of a sample: it belongs to that
+        return unknown(path, name, receiver.atoms, call.site, taint=Taint.RANK_LOCAL, tags=receiver.tags & DATA)
     return None
 
 

@@ -60,7 +60,7 @@ CASTS: dict[str, Callable[..., object]] = {
 def length_of(value: Value) -> Value:
     """The number of elements of something."""
     chosen = value.tags & Tag.LOCAL_CHOICE and containers.is_empty(value) is not None
-    if isinstance(value.object, Items) and not chosen:
+    if isinstance(value.object, Items) and not chosen and not value.tags & Tag.GROWS:
         return const(len(value.object.items))
     tags = (value.tags & DATA & ~Tag.EVALUATED) | Tag.LENGTH
     if value.tags & Tag.PREPARED:

@@ -2,16 +2,20 @@
 
 ## What it does
 Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock; a collective
-in a function that `signal.signal` registers; and a collective for each key of a dict that is filled with the keys that
-a rank finds in its own batches, such as a meter for each domain. It is a warning at most: nothing proves that the data
-of the ranks ever differs there.
+in a function that `signal.signal` registers; a collective for each key of a dict that is filled with the keys that a
+rank finds in its own batches, such as a meter for each domain; and a collective for each parameter that has a gradient
+(`if p.grad is None: continue`), where a method of the network calls one of its parts only if the rank's data needs it,
+such as an expert to which no token was sent. In the methods of a network, a reduction whose sum is divided by the
+number of ranks is found where what the method is given decides whether it runs (`if found.numel() > 0`). It is a
+warning at most: nothing proves that the data of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
 its rank is when the signal arrives: the ranks stand in different places of the program, and what the handler enters
 meets another collective of the others, or none. Set a flag in the handler, and let all ranks decide by it between two
 steps. Ranks that have met different keys run a different number of collectives, or the same number in another order.
-Gather the keys first, or make the dict with all keys.
+Gather the keys first, or make the dict with all keys. A part that was not called has no gradient: give it one of zeros
+(`p.grad = torch.zeros_like(p)`), so that each rank reduces all.
 
 ## Example
 ```python
@@ -37,7 +41,9 @@ No automatic fix.
 
 ## When it is wrong
 When the data is the same on every rank although each rank computes it, for example because all ranks read one fixed
-file. A barrier of the first rank and one of all others, in the same function, are a pair and are not reported.
+file. A barrier of the first rank and one of all others, in the same function, are a pair and are not reported. Nothing
+is said of missing gradients where a file multiplies something by nought, which a loss does to reach all parameters, or
+keeps gradients in place (`set_to_none=False`).
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
@@ -47,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import keys_of_own_data, proofs, skipped_parts
+from ddpdoctor.lint.facts import averages_of_some, keys_of_own_data, missing_gradients, proofs, skipped_parts
 from ddpdoctor.lint.facts.barrier_pairs import is_paired
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import fsdp
@@ -71,6 +77,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Divergences at a rank-local condition that are not early exits; what signal handlers run, and loops over keys."""
     yield from _from_signals(facts)
     yield from _per_key(facts)
+    yield from _of_missing_gradients(facts)
+    yield from _of_averages(facts)
     for item in facts.divergences:
         if not item.local or item.exit is not None or item.op.op == "new_group" or is_paired(facts, item):
             continue
@@ -116,6 +124,37 @@ def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
         yield facts.finding(
             RULE, loop.site, Conditional(condition, message), related=((loop.key, "the rank's data gives the key"),),
             context=loop.context, severity=Severity.WARNING,
+        )  # fmt: skip
+
+
+def _of_missing_gradients(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Gradients that are averaged one by one, without those that a rank does not have."""
+    for missing in () if facts.alone else missing_gradients.found(facts):
+        part = missing.skipped
+        message = (
+            f"each rank averages only the gradients that it has, and a part of `{part.part}` has none on a rank whose "
+            f"data does not need it (`{shown(part.text)}`): ranks reduce gradients of other parameters, and then wait"
+        )
+        related = (
+            (part.site, "the rank's data decides here whether it calls the part"),
+            (missing.call.site, "all_reduce runs here"),
+        )
+        yield facts.finding(
+            RULE, missing.guard.site, message, related=related, context=missing.call.context, severity=Severity.WARNING
+        )
+
+
+def _of_averages(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Averages over the ranks that a network takes only where its batch has something in it."""
+    for branch, reached in () if facts.alone else averages_of_some.found(facts):
+        op = reached.op
+        message = (
+            f"each rank's batch decides here whether it runs {op.op}, which averages over all ranks: one whose batch "
+            "has nothing of the kind does not come to it, and goes on to the next collective"
+        )
+        related = ((op.site, f"{op.op} runs here"),)
+        yield facts.finding(
+            RULE, branch.site, message, related=related, chain=reached.way, severity=Severity.WARNING,
         )  # fmt: skip
 
 

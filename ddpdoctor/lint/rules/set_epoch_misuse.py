@@ -25,7 +25,9 @@ No automatic fix.
 
 ## When it is wrong
 After `hasattr` or `isinstance` tests of the same object, nothing is reported, nor of a constant that the call itself
-chooses (`epoch if training else 0`), nor where the loops over what the sampler gives only evaluate.
+chooses (`epoch if training else 0`), nor where the loops over what the sampler gives only evaluate. A number in a
+variable, an attribute or a dict is no constant where any statement of the files raises what it is read from
+(`state.epoch += 1`).
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
@@ -45,6 +47,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.iteration import only_element
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -73,7 +76,8 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif obj.path == aliases.SAMPLER and _repeated(call) and call.args and call.args[0].known:
             # who evaluates wants the same order each time, also in `epoch if training else 0`
-            if isinstance(call.node.args[0], ast.IfExp) or _evaluates(facts, obj):
+            given = call.node.args[0]
+            if isinstance(given, ast.IfExp) or _evaluates(facts, obj) or _is_raised(facts, given):
                 continue
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
@@ -84,6 +88,28 @@ def _evaluates(facts: ModuleFacts, sampler: Made) -> bool:
     """Whether loops go through what the sampler gives, and none of them trains."""
     over = [one for one in facts.iterations if (of := loaders.sampler_of(one.loop.over)) and of.site == sampler.site]
     return bool(over) and not any(loop_purpose.trains(facts, one) for one in over)
+
+
+def _is_raised(facts: ModuleFacts, given: ast.expr) -> bool:
+    """Whether something in a file raises what the number is read from, where the simulation of the loop may not have
+    seen it: a function that the loop calls, a nested one with `nonlocal`."""
+    read = {name for node in walk(given) if (name := _place(node))}
+    added = (_place(node.target) for module in facts.modules for node in module.of(ast.AugAssign))
+    stored = (node for module in facts.modules for node in module.of(ast.Assign))
+    return bool(read) and (not read.isdisjoint(added) or any(_computed_from_itself(node, read) for node in stored))
+
+
+def _computed_from_itself(node: ast.Assign, read: set[str]) -> bool:
+    """Whether it is `state.epoch = state.epoch + 1`."""
+    places = {_place(target) for target in node.targets} & read
+    return any(_place(part) in places for part in walk(node.value))
+
+
+def _place(node: ast.AST) -> str:
+    """The name, attribute or key that something is read from, "" if it is none."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return str(node.slice.value)
+    return last_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
 
 
 def _repeated(call: CallEvent) -> bool:

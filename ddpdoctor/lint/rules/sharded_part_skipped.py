@@ -69,6 +69,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             f"skips it here, by `{shown(skipped.text)}`: the others wait for it"
         )
         sharding = skipped.sharding
+        assert sharding is not None
         related = ((skipped.call, "it is called here"), (sharding.site, "it is sharded by itself here"))
         chain = (*sharding.context.chain, sharding.site)
         yield facts.finding(RULE, skipped.site, message, related=related, chain=chain)

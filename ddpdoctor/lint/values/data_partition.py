@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.values.abstract_objects import Items, Made, Table
+from ddpdoctor.lint.values.abstract_objects import Items, Made, Method, Table
 from ddpdoctor.lint.values.tags import NO_TAGS, SHARES, Tag, Tags
 from ddpdoctor.lint.values.values import WORLD, Taint, Value
 
@@ -52,6 +52,24 @@ def even(parts: Value) -> bool:
     if parts.tags & Tag.WORLD:
         return True
     return isinstance(obj, Made) and obj.path in _CUTTING and any(v.tags & Tag.WORLD for v in obj.args[1:])
+
+
+#: functions that give numbers from nought on, in any order
+_COUNTING = frozenset({
+    "builtins.range", "torch.arange", "torch.randperm", "numpy.arange", "numpy.random.permutation",
+})  # fmt: skip
+
+
+def counted(rows: Value) -> Tags:
+    """Whether it is a list of numbers of which the program says how many: `torch.randperm(shards).tolist()`."""
+    obj = rows.object
+    while True:
+        if isinstance(obj, Method) and obj.name == "tolist":
+            obj = obj.receiver.object
+        elif isinstance(obj, Made) and obj.path in _LISTING and obj.args:
+            obj = obj.args[0].object
+        else:
+            return Tag.COUNTED if isinstance(obj, Made) and obj.path in _COUNTING else NO_TAGS
 
 
 def strided(over: Value, bounds: tuple[Value, ...]) -> bool:

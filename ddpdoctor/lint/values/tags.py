@@ -66,6 +66,10 @@ class Tag:
     #: a share by rank of which each rank has as many elements as the others
     EVEN_SHARE: Final = 1 << 45
 
+    #: a share of numbers that the program counts up itself, such as those of its files: whoever chose how many there
+    #: are may have chosen so that they divide
+    COUNTED: Final = 1 << 57
+
     # what is taken out of data, or put together from it
     #: a part of data that exists on all ranks or on none
     PART: Final = 1 << 17
@@ -79,6 +83,8 @@ class Tag:
     COLLECTED: Final = 1 << 19
     #: a list of uneven length that was appended to: it may have been padded to equal length
     FILLED_UP: Final = 1 << 20
+    #: a list that the loop around adds to: its elements are those from before the loop
+    GROWS: Final = 1 << 56
     #: the number of elements of something
     LENGTH: Final = 1 << 21
     #: the result of a comparison with data of this rank, element by element
