@@ -115,7 +115,7 @@ class Tag:
     #: a wrapped model
     DDP: Final = 1 << 27
     #: a wrapped model, of which it was detached: no gradient flows back to that
-    DETACHED: Final = 1 << 57
+    DETACHED: Final = 1 << 58
     #: a wrapped model whose gradients are averaged in a process group that may be a part of the ranks; also that model
     OF_GROUP: Final = 1 << 52
     #: the network inside a wrapper, called so that the wrapper does not notice
