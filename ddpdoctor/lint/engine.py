@@ -125,15 +125,17 @@ def _with_confirmed(results: list[FileResult], named: Set[str], cache: Cache | N
 
 
 def _unproved(results: list[FileResult], hints: Set[_Place] = frozenset()) -> list[Finding]:
-    """Unsure findings, without those that another finding is about; `hints`: what is no warning although it was one in
-    its file."""
+    """Unsure findings, without open ones that another finding is about; `hints`: what is no warning although it was one
+    in its file."""
     open_ = [f for r in results for f in r.unsure]
     if not open_:
         return []
     proved = {(f.code, os.path.relpath(r.file), r.line) for result in results for f in result.findings
               if f.severity is not Severity.HINT and _place(f) not in hints
               for r in f.related if not _is_own(r, f)}  # fmt: skip
-    return [f for f in open_ if (f.code, os.path.relpath(f.file), f.line) not in proved]
+    return [
+        f for f in open_ if not open_findings.is_noted(f) or (f.code, os.path.relpath(f.file), f.line) not in proved
+    ]
 
 
 #: code, file and line of a finding

@@ -111,6 +111,7 @@ RULES = (
     "hook_on_some_ranks",
     "metric_of_one_share",
     "sharded_part_skipped",
+    "reentrant_checkpoint_under_ddp",
     "deprecated_distributed_api",
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 
+from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
@@ -58,7 +59,7 @@ _DEVICES = late_pattern(
 
 #: the values of what is off, as they are written
 _OFF: Mapping[bytes, bool | int | str | None] = {
-    **dict.fromkeys((b"None", b"null", b"~")),
+    **dict.fromkeys((b"None", b"null", b"Null", b"NULL", b"~")),
     **dict.fromkeys((b"False", b"false", b"no", b"off"), False),
     **dict.fromkeys((b"''", b'""'), ""),
     b"0": 0,
@@ -163,11 +164,24 @@ class Configurations:
         """Whether a manifest describes a job of several ranks, which a cluster starts."""
         return _in_any(_MANIFEST, self.files.values())
 
-    def off_values(self, name: str) -> list[ast.expr]:
+    def named_in(self, commands: Iterable[bytes]) -> frozenset[str]:
+        """The files of settings that commands name, if each names one."""
+        named = [_called({*NAMED.findall(command)}, self.files) for command in commands]
+        return frozenset(path for files in named for path in files) if all(named) else frozenset()
+
+    def may_give(self, command: bytes, names: Iterable[str]) -> bool:
+        """Whether a file that a command gives the program names one of its options, or one that cannot be seen may."""
+        handed = [_called({name}, self.files) for name in given_options.handed_on(command)]
+        held = (text for files in handed for text in files.values())
+        return not all(handed) or any(given_options.names_one(text, names) for text in held)
+
+    def off_values(self, name: str, named: Set[str] = frozenset()) -> list[ast.expr]:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command
-        line."""
+        line; of those that are `named` alone, if they set it."""
         spelled = name.encode()
-        if self._is_option(name):
+        # `train.ema=true` in a command, as Hydra and mmengine have it
+        given = re.compile(rb"(?<![\w-])(?:[\w.]+\.)?" + re.escape(spelled) + rb"=")
+        if self._is_option(name) or _in_any(given, self.scripts.values()):
             return []
         setting = re.compile(
             rb"^[ \t]*(?:\w+\.)?[\"']?"
@@ -175,7 +189,8 @@ class Configurations:
             + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
             re.MULTILINE,
         )
-        values = {value for text in self._texts if spelled in text for value in setting.findall(text)}
+        own = [self.files[path] for path in named if setting.search(self.files[path]) is not None]
+        values = {value for text in own or self._texts if spelled in text for value in setting.findall(text)}
         return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
 
     def asked_by(self, name: str) -> frozenset[str]:

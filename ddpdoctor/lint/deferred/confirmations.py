@@ -23,6 +23,7 @@ from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
 from ddpdoctor.lint.deferred.started_ranks import (
+    joins_none,
     nowhere_as_several,
     of_a_trainer,
     one_process,
@@ -65,6 +66,8 @@ _SEEDS_MADE = late_pattern(
 _NOTHING_ALONE = frozenset({"DD111", "DD113"})
 
 _Ask = Callable[[Repository, Finding], Confirmation | None]
+#: how the repository starts the program
+_STARTED_OTHERWISE: tuple[_Ask, ...] = (started_alone, nowhere_as_several, unshown)
 
 
 def confirmation(
@@ -78,11 +81,11 @@ def confirmation(
         return told
     if told is None and finding.code in _NOTHING_ALONE and is_unreached(finding):
         return None
-    # where it is started as several ranks, on several nodes, a place shows
-    started = started or (told is not None and told.at is not None)
-    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before)
+    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before, joins_none)
     if not started:
-        against = (*against, not_imported, without_its_option, on_one_node, started_alone, nowhere_as_several, unshown)
+        against = (*against, not_imported, without_its_option, switched_off)
+        # where it is started as several ranks, on several nodes, a place shows
+        against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding
     return next(filter(None, (ask(repository, as_told) for ask in against)), told)
 
@@ -224,7 +227,6 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD133": _hashed_alike,
     "DD134": before_numpy_was_seeded,
     "DD137": _prepared,
-    "DD143": on_several_nodes,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,
     "DD156": _hashed_alike,

@@ -45,15 +45,21 @@ class FailingImports:
     """The imports among some files that fail, each file parsed once."""
 
     def __init__(
-        self, texts: Mapping[str, bytes], holds: Callable[[str, str], bool], lies_around: Callable[[str], bool]
+        self,
+        texts: Mapping[str, bytes],
+        holds: Callable[[str, str], bool],
+        lies_around: Callable[[str], bool],
+        is_told: Callable[[str], bool],
     ) -> None:
         """
         Args:
             texts: What the files contain, by their paths.
             holds: Whether a folder has anything of a name, whatever its ending: a compiled module, too.
             lies_around: Whether the repository has anything of a name beside these files.
+            is_told: Whether a text of the repository names a module, which may be one to install then.
         """
         self._lies_around = lies_around
+        self._is_told = is_told
         self._texts = texts
         self._holds = holds
         self._trees: dict[str, ast.Module | source.Unreadable] = {}
@@ -97,13 +103,18 @@ class FailingImports:
     def _nowhere(self, asked: _Import) -> FailingImport | None:
         """How an import of a name that only a project's own modules have fails, whichever of those it means."""
         head, *rest = asked.parts
-        if head not in LOCAL_NAMES or self._lies_around(head):
+        if not self._is_local(head) or self._lies_around(head):
             return None
         homes = self._all_homes(head)
         failing = [found for home in homes if isinstance(found := self._through(asked, home, rest), FailingImport)]
         if len(failing) < len(homes):
             return None
         return failing[0] if failing else asked.failing(f"the repository has no {head}")
+
+    def _is_local(self, name: str) -> bool:
+        """Whether only a project has a module of a name: `utils`, or `models_mae` of which no text tells."""
+        words = name.split("_")
+        return name in LOCAL_NAMES or (not LOCAL_NAMES.isdisjoint((words[0], words[-1])) and not self._is_told(name))
 
     def _home(self, asked: _Import, root: str) -> str:
         """The folder of a package, or the path of a module without its ending, that the first part of an absolute

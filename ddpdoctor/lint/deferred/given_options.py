@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import indexing, source
-from ddpdoctor.program.enclosing import FUNCTIONS, conditions_around, innermost_function
+from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
 from ddpdoctor.program.modules import FunctionNode, Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.options import Option
@@ -39,8 +39,8 @@ def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
         return []
     called = {call.func for call in module.of(ast.Call)}
     lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
-    read = set(filter(None, map(_read, lines))) - module.given
-    needed = ({dest} for dest in needed_at(module.tree, first, given_in(module)))
+    read = set(filter(None, map(option, lines))) - module.given
+    needed = ({one.name} for one in needed_at(module.tree, first, options_as_settings(given_in(module))))
     return [_asked(module, dests) for dests in (read, *needed) if dests]
 
 
@@ -61,36 +61,19 @@ def given_in_all(texts: Iterable[bytes]) -> Options:
     return found
 
 
-def needed_at(tree: ast.Module, line: int, options: Options) -> Iterator[str]:
-    """Of the options of a program, those without each of which a line does not run."""
-    return off_at(tree, line, _defaults_of(options))
+def options_as_settings(options: Options) -> Settings:
+    """The options of a program as what it may be set to where nobody gives them; click passes them as parameters."""
+    passed = {dest for dest, declared in options.items() if any(_called(one.node) == "option" for one in declared)}
 
+    def read(node: ast.expr) -> str:
+        return node.id if isinstance(node, ast.Name) and node.id in passed else option(node)
 
-#: the values that a setting may have, by its name
-_Values = Callable[[str], Sequence[ast.expr | None]]
-
-
-def _defaults_of(options: Options) -> _Values:
-    return lambda dest: [option.default for option in options.get(dest, ())]
+    return Settings(read, lambda dest: [one.default for one in options.get(dest, ())])
 
 
 #: calls of functions that are followed back, and the ways to a line that are told apart
 _DEEPEST = 4
 _MOST_WAYS = 16
-
-
-class Needed(NamedTuple):
-    """An option that has to be given for a line to run, by the name under which the program reads it."""
-
-    dest: str
-    #: the condition on it that has to hold
-    test: ast.expr
-
-    def is_met_by(self, value: str) -> bool:
-        """Whether a text that is given as the option may be what the condition asks for."""
-        compared = self.test.comparators[0] if isinstance(self.test, ast.Compare) else None
-        asks_text = isinstance(compared, ast.Constant) and isinstance(compared.value, str)
-        return not (value and asks_text and _is_false(self.test, ast.Constant(value)))
 
 
 def ways_to(
@@ -106,7 +89,7 @@ def ways_to(
 def _ways_to(
     tree: ast.Module, line: int, options: Options, is_used_elsewhere: Callable[[str], bool], depth: int
 ) -> Iterator[frozenset[Needed]]:
-    here = frozenset(_needed_at(tree, line, _defaults_of(options)))
+    here = frozenset(needed_at(tree, line, options_as_settings(options)))
     function = innermost_function(tree, line)
     calls = _calls_of(tree, function) if function is not None and depth and not is_used_elsewhere(function.name) else ()
     for call in calls:
@@ -145,16 +128,6 @@ def _calls_of(tree: ast.Module, function: FunctionNode) -> list[ast.Call]:
     plain = alone and known and len(named) == len(calls)
     outside = not any(function.lineno <= call.lineno <= (function.end_lineno or call.lineno) for call in calls)
     return calls if plain and outside else []
-
-
-def off_at(tree: ast.Module, line: int, values: _Values) -> Iterator[str]:
-    """The settings with none of whose values a line runs, by what these are for a name: none if that is unknown."""
-    return (needed.dest for needed in _needed_at(tree, line, values))
-
-
-def _needed_at(tree: ast.Module, line: int, values: _Values) -> Iterator[Needed]:
-    for test in conditions_around(tree, line):
-        yield from _needed(values, test)
 
 
 def module_of(raw: bytes) -> Module | None:
@@ -221,46 +194,13 @@ def hands_on_a_file(command: bytes) -> bool:
     return _OF_OPTIONS.search(command) is not None
 
 
+def handed_on(command: bytes) -> frozenset[bytes]:
+    """The names of the files that a command gives the program, and that may hold its options."""
+    return frozenset(path.rpartition(b"/")[2] for path in _OF_OPTIONS.findall(command))
+
+
 def value_in(command: bytes, names: Iterable[str]) -> str:
     """What a command gives one of the options; "" if that is not seen."""
     named = b"|".join(re.escape(name.encode()).replace(b"_", b"[-_]") for name in names)
     found = re.search(rb"(?<!\S)-{1,2}(?:" + named + rb")[= ]+[\"']?([^\s\"']+)", command)
     return found[1].decode(errors="replace") if found is not None else ""
-
-
-def _read(node: ast.expr) -> str:
-    """The option that an attribute reads from where such are kept; "" if it is another one."""
-    kept = isinstance(node, ast.Attribute) and last_name(node.value).lower() in vocabulary.SETTINGS_NAMES
-    return last_name(node) if kept else ""
-
-
-#: functions that say no of nothing: of an empty path, of an empty list
-_NO_OF_NOTHING = frozenset({"exists", "isfile", "isdir", "len", "bool"})
-_COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operator.eq, ast.NotEq: operator.ne}
-
-
-def _needed(values: _Values, test: ast.expr) -> Iterator[Needed]:
-    """The settings with none of whose values a condition holds."""
-    for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
-        asked = part.left if isinstance(part, ast.Compare) else part
-        if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
-            asked = asked.args[0]
-        dest = _read(asked)
-        known = values(dest) if dest else ()
-        if known and all(_is_false(part, value) for value in known):
-            yield Needed(dest, part)
-
-
-def _is_false(test: ast.expr, value: ast.expr | None) -> bool:
-    """Whether a condition on a setting does not hold where it has this value."""
-    if not isinstance(value, ast.Constant):
-        return False
-    if not isinstance(test, ast.Compare):
-        return not value.value
-    other = test.comparators[0]
-    if len(test.ops) > 1 or not isinstance(other, ast.Constant):
-        return False
-    if isinstance(test.ops[0], ast.Gt):
-        return not value.value and other.value == 0
-    compare = _COMPARISONS.get(type(test.ops[0]))
-    return compare is not None and not compare(value.value, other.value)

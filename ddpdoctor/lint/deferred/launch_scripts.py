@@ -79,6 +79,8 @@ _COMMENT = late_pattern(rb"^[ \t]*#+[ \t]*", re.MULTILINE)
 #: blanks, and perhaps a comment, behind the sign that a line goes on
 _TRAILING = late_pattern(rb"\\[ \t]+(?:#[^\n]*)?(?=\n)")
 _CONTINUED = late_pattern(rb"\\\r?\n")
+#: the sign at the end of a comment, which does not go on: what follows is a command, unless it is an option
+_ENDED_COMMENT = late_pattern(rb"^([ \t]*#[^\n]*?)\\[ \t]*(?=\n[ \t]*[^#\s-])", re.MULTILINE)
 #: a command ends here
 _ENDS = late_pattern(rb"[|;&]")
 #: what a shell puts in place: `$(dirname "$0")`, `${ROOT}`, `$1`
@@ -106,15 +108,19 @@ _OR_NEWER = (
     + "(?:及|或)?(?:以上|更高)".encode()
     + rb"))"
 )
+#: the name of torch before its version, in a text perhaps as a link: `[PyTorch](https://pytorch.org) version`
+_NAMED = rb"\b(?:py)?torch(?:\]\([^)\n]{0,200}\))?(?:\s+version)?"
 #: a version of torch before 2 that is asked for or was used
 _TORCH_1 = late_pattern(
     rb"\bpytorch/pytorch:v?[01]\.\d+|nvidia/pytorch:(?:1\d|2[0-2])\.\d|"
-    rb"\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?|[-_]?v?)[01]\.\d+" + _OR_NEWER,
+    + _NAMED
+    + rb"(?:\s*(?:==?|~=|:)\s*|\s+\(?v?|[-_]?v?)[01]\.\d+"
+    + _OR_NEWER,
     re.IGNORECASE,
 )
 #: any such version
 _PINNED = late_pattern(
-    rb"(?:\bpytorch/pytorch:v?|\b(?:py)?torch(?:\s*(?:==?|~=)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
+    rb"(?:\bpytorch/pytorch:v?|" + _NAMED + rb"(?:\s*(?:==?|~=|:)\s*|\s+\(?v?))(\d+)\.(\d+)" + _OR_NEWER, re.IGNORECASE
 )
 #: the versions that will do, to the newest one: `torch>=1.9,!=1.10,<1.12`, of Poetry `torch = ">=1.9,<2"`
 _RANGE = late_pattern(
@@ -134,7 +140,7 @@ _BESIDE_TORCH_1 = late_pattern(
     rb"|\bcudatoolkit\s*==?\s*(?:9|10|11\.[0-6])\b",
     re.IGNORECASE,
 )
-_TORCH_2 = late_pattern(rb"\b(?:py)?torch(?:\s*[=~]=?\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
+_TORCH_2 = late_pattern(_NAMED + rb"(?:\s*(?:[=~]=?|:)\s*|\s+\(?v?)[2-9]\.\d", re.IGNORECASE)
 _LIGHTNING_1 = late_pattern(
     rb"(?<![a-z])lightning(?:\[\w+\])?\s*(?:[<>=!~]=?\s*v?[\d.*]+\s*,\s*)*(?:(?:==?|<=?|~=)\s*[01]\.\d|<\s*2)",
     re.IGNORECASE,
@@ -146,7 +152,9 @@ _OLDEST_PYTHON = late_pattern(
     re.MULTILINE,
 )
 #: any version of torch that is asked for or was used
-_TORCH = late_pattern(rb"(?:\b(?:py)?torch(?:\s*[=<>~!]=?\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE)
+_TORCH = late_pattern(
+    rb"(?:" + _NAMED + rb"(?:\s*(?:[=<>~!]=?|:)\s*|\s+\(?v?)|" + _IMAGE + rb")\d+\.\d+", re.IGNORECASE
+)
 
 
 def joined(text: bytes) -> bytes:
@@ -354,6 +362,7 @@ def _commands(
         for name, program in _HOLDS.findall(script):
             programs.setdefault(name, []).append(program)
     text = _TRAILING.sub(b"\\\\", script.replace(b"\r\n", b"\n"))
+    text = _ENDED_COMMENT.sub(rb"\1", text) if b"#" in text else text
     for number, command in lines_to_read(text) if starting else numbered_lines(text):
         yield from ((number, line) for line in _with_programs(joined(command), programs))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
+from ddpdoctor.lint.deferred.needed_settings import needed_at
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.modules import Module
@@ -137,8 +138,8 @@ def _is_off(program: Module, commands: Sequence[bytes], text: bytes, line: int) 
     it."""
     tree = source.tree_of(text)
     options = given_options.given_in(program)
-    needed = given_options.needed_at(tree, line, options) if tree is not None else ()
-    names = (frozenset(name for option in options[dest] for name in option.names) for dest in needed)
+    needed = needed_at(tree, line, given_options.options_as_settings(options)) if tree is not None else ()
+    names = (frozenset(name for option in options[one.name] for name in option.names) for one in needed)
     return not any(map(given_options.hands_on_a_file, commands)) and any(
         not any(given_options.gives(command, one) for command in commands) for one in names
     )

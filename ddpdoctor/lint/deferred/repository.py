@@ -44,8 +44,9 @@ MOST_SCRIPTS = 500
 TEXTS = (".md", ".rst")
 #: bytes of one of them at most: what is larger is data
 LARGEST_SCRIPT = 500_000
-#: files that describe an environment: `environment_pt14.yml`
+#: files that describe an environment: `environment_pt14.yml`, or what conda reads
 _ENVIRONMENT = late_pattern(r"(?:^|/)[^/]*(?:env|conda)[^/]*\.ya?ml$")
+_OF_CONDA = late_pattern(rb"^dependencies:[ \t]*\r?\n[ \t]*-", re.MULTILINE)
 #: ends of the names of files that may hold settings
 SETTINGS = (".yaml", ".yml", ".json", ".toml")
 #: what writes weights to a file, by itself or for a framework
@@ -157,7 +158,12 @@ class Repository:
 
     @cached_property
     def _failing_imports(self) -> FailingImports:
-        return FailingImports(self.texts or {}, _holds, self._lies_around)
+        return FailingImports(self.texts or {}, _holds, self._lies_around, self._is_told)
+
+    def _is_told(self, name: str) -> bool:
+        """Whether a text, script or file of settings names a module, or what has to be installed for it."""
+        word = re.compile(rb"\b" + name.replace("_", "[-_]").encode() + rb"\b")
+        return any(map(word.search, (*self.launches.scripts.values(), *self.configurations.files.values())))
 
     def _lies_around(self, name: str) -> bool:
         """Whether something in the repository has a name, outside of the project's folder or of what is searched; so it
@@ -210,7 +216,8 @@ class Repository:
         held = {path: notebook_commands.script_of(path, raw) for path, raw in notebooks.items()}
         programs = ((path, raw) for path, raw in (self.texts or {}).items() if path.endswith(".py"))
         held.update((path, script) for path, raw in programs if (script := program_commands.script_of(path, raw)))
-        described = {path: raw for path, raw in self._settings.items() if _ENVIRONMENT.search(path)}
+        settings = self._settings.items()
+        described = {path: raw for path, raw in settings if _ENVIRONMENT.search(path) or _OF_CONDA.search(raw)}
         scripts = {**self._read(SCRIPTS), **described, **{path: script.text for path, script in held.items()}}
         places = {path: script.places for path, script in held.items()}
         return Launches(scripts, self.root, places, ProcessNumbers(self.texts or {}), self._read(("setup.py",)))

@@ -9,14 +9,11 @@ from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 
-#: what does harm only on a second machine
-_ON_A_SECOND_NODE = frozenset({"DD143", "DD144"})
-
 
 def on_one_node(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the repository says how the program is started, and never on several machines."""
     path, launches = path_of(finding), repository.launches
-    if finding.code not in _ON_A_SECOND_NODE or finding.severity is Severity.HINT:
+    if finding.code != "DD144" or finding.severity is Severity.HINT:
         return None
     if not launches.starting(path) or launches.on_nodes(path) is not None or repository.configurations.describe_a_job:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
+from ddpdoctor.lint.deferred.joined_groups import makes_none
 from ddpdoctor.lint.deferred.launch_scripts import says_launched
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
@@ -143,14 +144,14 @@ def nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation
     return alone._replace(condition="if several ranks run it, ") if alone is not None else None
 
 
-#: what is asked of the whole project: who sets an epoch, who calls a download, what torch has at all
-_ASKED_OTHERWISE = frozenset({"DD101", "DD124", "DD127"})
+#: what is asked of the whole project: who calls a download, what torch has at all
+_ASKED_OTHERWISE = frozenset({"DD124", "DD127"})
 #: what needs to be shown to run as several ranks before it is more than a hint
 _TO_BE_SHOWN = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | {"DD146"}) - _ASKED_OTHERWISE
 
 
-#: of these, warnings are about the function that they are in, whatever program comes to it
-_WHOEVER_COMES = frozenset({"DD120"})
+#: of these, warnings are about what they are in, whatever program comes to it: a function, a sampler that it is given
+_WHOEVER_COMES = frozenset({"DD101", "DD120"})
 
 
 def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -172,6 +173,18 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         "scripts and texts start programs as one process"
     )  # fmt: skip
     return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
+def joins_none(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it is in a program that makes no process group, although a file that it uses has a function that does."""
+    if not depends_on_the_start(finding):
+        return None
+    path = path_of(finding)
+    used = repository.used_by(path) if b"__main__" in (read_file(path) or b"") else None
+    if used is None or not makes_none(used):
+        return None
+    said = "nothing that the program runs comes to what makes a process group"
+    return Confirmation(said, Severity.HINT, condition="if it is ever made one of several ranks, ")
 
 
 def _is_shown(repository: Repository, path: str) -> bool:

@@ -6,13 +6,14 @@ import ast
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
-from ddpdoctor.lint.deferred.given_options import Needed
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
+from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
 from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
@@ -23,7 +24,7 @@ from ddpdoctor.program import source
 
 #: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
 #: people ask for by hand
-_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME) - {"DD176"}
+_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME) - {"DD176", "DD177"}
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -131,19 +132,18 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     commands = repository.launches.commands(path) if concerned else []
     # of a program that no command starts, nothing but its defaults is known, where others are started
     concerned = concerned and bool(commands or _is_left_out(repository, path))
-    module = given_options.module_of(read_file(path) or b"") if concerned else None
-    if module is None:
+    if not concerned:
         return None
     # they may be declared in a file beside it
     options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
-    ways = given_options.ways_to(
-        module.tree, finding.line, options, lambda name: _is_used_around(repository, path, name)
-    )
-    passed, ranks = _never_passed(repository, path, ways, options)
-    if passed:
-        said = f"no script or text that starts it passes {passed}{ranks}"
-        return Confirmation(said, Severity.HINT, condition=f"if {passed} is given{ranks}, ")
-    for name, names in _turned_on(repository, module.tree, finding.line):
+    places = _parsed_places(finding)
+    for file, tree, line in places:
+        ways = given_options.ways_to(tree, line, options, partial(_is_used_around, repository, file))
+        passed, ranks = _never_passed(repository, path, ways, options)
+        if passed:
+            said = f"no script or text that starts it passes {passed}{ranks}"
+            return Confirmation(said, Severity.HINT, condition=f"if {passed} is given{ranks}, ")
+    for name, names in _turned_on(repository, places):
         # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
         if not any(given_options.gives(command, {name, *names}) for command in commands):
             said = f"no script or text that starts it passes what turns {name} on"
@@ -170,7 +170,7 @@ def _never_passed(
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
-    giving = {dest: _giving(one, commands) for dest, one in names.items()}
+    giving = {dest: _giving(repository, one, commands) for dest, one in names.items()}
     missing = [_never_given(way, names, giving, several) for way in ways]
     if not all(missing):
         return "", ""
@@ -181,10 +181,12 @@ def _never_passed(
 _Gives = Callable[[bytes, frozenset[str]], bool]
 
 
-def _giving(names: frozenset[str], commands: list[bytes]) -> _Gives:
-    """What tells whether a command gives an option: who names it in one does not leave it to what another hands on."""
+def _giving(repository: Repository, names: frozenset[str], commands: list[bytes]) -> _Gives:
+    """What tells whether a command gives an option, or a file may that it hands on: who names it in one command does
+    not leave it to what another hands on."""
     named = any(given_options.names_one(command, names) for command in commands)
-    return given_options.names_one if named else given_options.gives
+    gives = given_options.names_one if named else given_options.gives
+    return lambda command, known: gives(command, known) or repository.configurations.may_give(command, known)
 
 
 def _never_given(
@@ -192,15 +194,13 @@ def _never_given(
 ) -> str:
     """The first option of a way to a line without which none of the commands leaves it open; "" if one gives them all,
     or may. `giving`: whether a command gives an option, by the option."""
-    left = [command for command in commands if not given_options.hands_on_a_file(command)]
-    if len(left) < len(commands):
-        return ""
-    for needed in sorted(way, key=lambda one: one.dest):
-        known = names[needed.dest]
-        left = [command for command in left if giving[needed.dest](command, known)]
+    left = commands
+    for needed in sorted(way, key=lambda one: one.name):
+        known = names[needed.name]
+        left = [command for command in left if giving[needed.name](command, known)]
         left = [command for command in left if needed.is_met_by(_plain(given_options.value_in(command, known)))]
         if not left:
-            return needed.dest
+            return needed.name
     return ""
 
 
@@ -223,11 +223,23 @@ def _starts_one(repository: Repository, path: str, command: bytes) -> bool:
     return LAUNCHED.search(command) is None and not repository.may_start_ranks(path, program=True)
 
 
-def _turned_on(repository: Repository, tree: ast.Module, line: int) -> Iterator[tuple[str, frozenset[str]]]:
-    """The settings without which a line does not run, and the options that alone turn them on."""
-    for name in given_options.off_at(tree, line, lambda _: [ast.Constant(value=False)]):
-        if names := repository.configurations.asked_by(name):
-            yield name, names
+def _turned_on(repository: Repository, places: Iterable[_Place]) -> Iterator[tuple[str, frozenset[str]]]:
+    """The settings without which some lines do not run, and the options that alone turn them on."""
+    for _, tree, line in places:
+        for needed in needed_at(tree, line, Settings(option, lambda _: [ast.Constant(value=False)])):
+            if names := repository.configurations.asked_by(needed.name):
+                yield needed.name, names
+
+
+#: a file, its syntax tree, and a line of it
+_Place = tuple[str, ast.Module, int]
+
+
+def _parsed_places(finding: Finding) -> list[_Place]:
+    """Where a finding is, and what it is about in other files, of files that can be read."""
+    places = ((os.path.abspath(file), line) for file, line in places_of(finding))  # noqa: PTH100 - as in path_of
+    trees = ((file, source.tree_of(read_file(file) or b""), line) for file, line in places)
+    return [(file, tree, line) for file, tree, line in trees if tree is not None]
 
 
 def of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -275,8 +287,17 @@ def never_given(repository: Repository, finding: Finding) -> Confirmation | None
 
 
 def switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether it is under a setting that is off in every file of the project that sets it."""
-    tree = source.tree_of(read_file(path_of(finding)) or b"")
-    off = given_options.off_at(tree, finding.line, repository.configurations.off_values) if tree is not None else ()
-    name = next(iter(off), "")
-    return Confirmation(f"every file that sets {name} has it off", Severity.HINT) if name else None
+    """Whether it is under a setting that is off in every file of the project that sets it, or in those that the
+    commands name which start several ranks of the program."""
+    if finding.severity is Severity.HINT or finding.code not in _WITH_OPTIONS:
+        return None
+    path = path_of(finding)
+    several = [one for one in repository.launches.shown_commands(path) if not _starts_one(repository, path, one)]
+    named = repository.configurations.named_in(several)
+    settings = Settings(setting, lambda name: repository.configurations.off_values(name, named))
+    places = _parsed_places(finding)
+    needed = next((one for _, tree, line in places for one in needed_at(tree, line, settings)), None)
+    if needed is None:
+        return None
+    said = f"every file that sets {needed.name} has it off"
+    return Confirmation(said, Severity.HINT, condition=f"if {needed.name} is set, ")

@@ -27,7 +27,7 @@ def circumstance(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         return "unless ranks that skip a turn meet the others in a later one, which the loop waits for, "
     if item.branch.tags & Tag.BATCH and heuristics.SAYS_WHERE.found_in(item.branch.text):
         return "unless the batches of all ranks say so in the same turn, "
-    if item.branch.tags & (Tag.DDP | Tag.BATCH) == Tag.DDP:
+    if item.branch.tags & (Tag.DDP | Tag.DETACHED) and not item.branch.tags & Tag.BATCH:
         return "unless the ranks' outputs are gathered where the loss is computed, "
     if item.branch.tags & Tag.BATCH and any(map(_gathers, facts.modules)):
         return "unless it comes from a network that gathers what it returns, "

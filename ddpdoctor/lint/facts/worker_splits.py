@@ -72,6 +72,10 @@ class Stream:
             for first, step in _divisions(node)
         )
 
+    def computes(self, node: ast.AST) -> bool:
+        """Whether the class does something with the result of a node of one of its methods."""
+        return any(node is one for one in self._nodes)
+
     @property
     def foreign(self) -> set[str]:
         """Names that come from elsewhere: of modules and their parts, of attributes that others store, of parameters.

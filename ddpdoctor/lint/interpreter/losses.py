@@ -18,7 +18,7 @@ from ddpdoctor.program.nodes import last_name, names_in, walk
 
 def named(frame: Frame, name: str, value: Value) -> Value:
     """The value of a variable, if it is not known to differ by rank although the function goes backward from it."""
-    if value.tags & (Tag.DDP | Tag.AGREED) != Tag.DDP or value.taint is not Taint.UNKNOWN:
+    if not value.tags & (Tag.DDP | Tag.DETACHED) or value.tags & Tag.AGREED or value.taint is not Taint.UNKNOWN:
         return value
     if frame.no_grad or not batches.in_batches(frame):
         return value

@@ -62,6 +62,14 @@ _LOST = {
     **dict.fromkeys(("detach", "item", "tolist", "numpy", "argmax"), Tag.BYPASS | Tag.BY_METHOD),
     **dict.fromkeys(vocabulary.EXTENTS, Tag.EVALUATED),
 }
+
+
+def _without_lost(method: str, tags: Tags) -> Tags:
+    """The tags of what a method gives of something with these; of what is detached, where it comes from."""
+    cut = method == "detach" and tags & Tag.DDP
+    return ((tags & ~Tag.DDP) | Tag.DETACHED if cut else tags) & ~_LOST.get(method, NO_TAGS)
+
+
 #: calls of unknown objects through which gradients flow: a criterion, a module, a gradient scaler
 _DIFFERENTIABLE = frozenset({"__call__", "forward", "module", "scale"})
 
@@ -247,7 +255,7 @@ def _computed(call: MethodCall) -> Value | None:
     if local and not whole:
         # methods of data give something, but for the one that asks for a part of it
         tags |= Tag.PART if method == "get" else Tag.GIVEN
-    tags &= ~_LOST.get(method, NO_TAGS)
+    tags = _without_lost(method, tags)
     if method in vocabulary.KEEPING_ORDER:
         tags |= receiver.tags & (OF_ALL | (Tag.AGAINST_ALL if method not in vocabulary.TURNING else NO_TAGS))
     if method in _SHOWING:

@@ -160,6 +160,16 @@ STARTS_GROUP = _words(
     "DD123: available, and made in the file",
     "init_process_group", "init_distributed", "init_distributed_mode",
 )  # fmt: skip
+MAY_JOIN = _pattern(
+    "something of this name may make the process one of several ranks, or start some",
+    "DD101: a group that another program of the project makes",
+    r"(?:^|\.)(?!(?:is|get|has)_)[^.]*(?:"
+    r"(?:init|set_?up|launch|spawn|start|prepare|boot|enable|enter)[^.]*"
+    r"(?:dist|ddp|rank|proc|group|slurm|parallel|gpu|cuda|device|env|backend|job|comm|world)"
+    r"|(?:dist|ddp|slurm|parallel|process|group)[^.]*(?:init|set_?up|launch|spawn|start)"
+    r"|trainer|runner|accelerat|lightning|fabric|launcher|strategy|trainingarg)[^.]*$"
+    r"|(?:^|\.)(?:set_?up|launch|spawn|start|initiali[sz]e|process|cli|fire|run)$|^init$|^(?:hvd|horovod|idist|ray)\.",
+)
 ENDS_GROUP = _words(
     "somebody in reach ends the process group, or the process without it",
     "DD149: destroyed",

@@ -50,6 +50,19 @@ def _reason(ranks: list[list[Op | FileEvent]], rank: int, behind: list[Op], aske
     return reason
 
 
+def early(trace: Trace) -> Iterator[tuple[SourceSite, SourceSite]]:
+    """(where a rank tests for a file, where another one writes it) with no collective between the two."""
+    ranks = [list(islice(_steps(trace, rank), _MOST)) for rank in range(WORLD)]
+    found: set[tuple[SourceSite, SourceSite]] = set()
+    for rank, steps in enumerate(ranks):
+        for behind, mark in _marks(steps, "asked"):
+            others = (other for number, other in enumerate(ranks) if number != rank)
+            written = [w for other in others for before, w in _marks(other, "written")
+                       if w.path == mark.path and [o.op for o in before] == [o.op for o in behind]]  # fmt: skip
+            found.update((mark.site, one.site) for one in written)
+    yield from sorted(found)
+
+
 def _marks(steps: list[Op | FileEvent], kind: str) -> Iterator[tuple[list[Op], FileEvent]]:
     """File events of a kind, each with the collectives before it."""
     before: list[Op] = []

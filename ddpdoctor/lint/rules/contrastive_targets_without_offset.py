@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a cross entropy of products of a rank's own features with those gathered from all ranks, whose targets are
-`torch.arange(batch)`: the columns of this rank begin at `rank * batch`.
+`torch.arange(batch)`: the columns of this rank begin at `rank * batch`. And one whose targets begin there, while the
+program puts this rank's own columns before those of the others: `torch.cat([x, *others])`.
 
 ## Why it harms
 Each rank but the first takes samples of the first rank for the partners of its own. Nothing fails: the loss falls
@@ -36,8 +37,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import cross_entropies
+from ddpdoctor.lint.facts import cross_entropies, gathered_orders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made, Method
 from ddpdoctor.lint.values.tags import Tag
@@ -49,14 +51,16 @@ RULE = LintRule(
     "contrastive-targets-without-offset",
     Severity.WARNING,
     words=frozenset({"arange"}),
-    advice="add rank * batch size to the targets",
+    advice="let the targets begin at this rank's own columns: rank * batch size, or 0 where they come first",
 )
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Losses of products with what all ranks have, by targets that count from 0."""
+    """Losses of products with what all ranks have, by targets that do not begin at this rank's own."""
     for call in cross_entropies.calls(facts):
         logits, target = call.argument(0, "input"), call.argument(1, "target")
+        if logits is not None and target is not None and target.tags & Tag.RANK:
+            yield _shifted(facts, call, logits)
         if logits is None or target is None or not logits.tags & Tag.AGAINST_ALL or not _from_zero(target):
             continue
         message = (
@@ -64,6 +68,18 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "every rank: the partners of this rank's samples begin at rank * batch size"
         )
         yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _shifted(facts: ModuleFacts, call: CallEvent, logits: Value) -> Finding | None:
+    """Targets that are a function of the rank, where the columns begin with this rank's own on every rank."""
+    joined = gathered_orders.own_first(facts, logits)
+    if joined is None:
+        return None
+    message = (
+        "the columns of the logits begin with this rank's own samples on every rank, and these targets are shifted by "
+        "the rank: they begin at another rank's samples"
+    )
+    return facts.finding(RULE, call.site, message, related=((joined.site, "joined here"),), context=call.context)
 
 
 def _from_zero(target: Value) -> bool:

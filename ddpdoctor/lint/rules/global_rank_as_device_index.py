@@ -3,10 +3,10 @@
 ## What it does
 Finds the global rank used as a CUDA device index: `torch.cuda.set_device(rank)`, `DDP(device_ids=[rank])`,
 `torch.device("cuda", rank)`, `FSDP(device_id=rank)`, `torch.load(map_location=f"cuda:{rank}")`,
-`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is a warning where
-the file is told of nodes (`--nnodes`, `node_rank`, Slurm's variables), and no scripts or texts start it on one machine
-alone, and where they start it on several; otherwise one hint for the file: on a single node the two ranks are the same.
-A function that returns `f"cuda:{index}"`, where the index may be the rank, is treated alike.
+`from_pretrained(device_map={"": rank})`, and, if the file contains none of these, `.to(rank)`. It is a hint: on a
+single node the two ranks are the same, and at first looks no program came to harm that its texts start on several.
+Where the file is not told of nodes (`--nnodes`, `node_rank`, Slurm's variables), it is one hint for the file. A
+function that returns `f"cuda:{index}"`, where the index may be the rank, is treated alike.
 
 ## Why it harms
 On the second node the ranks continue to count, but the devices start again at 0: invalid device ordinal.
@@ -38,7 +38,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import launch
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.rule import LintRule
@@ -49,9 +49,8 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import walk
-from ddpdoctor.program.sites import site_of
 
-RULE = LintRule("DD143", "global-rank-as-device-index", Severity.WARNING, advice="use LOCAL_RANK for devices")
+RULE = LintRule("DD143", "global-rank-as-device-index", Severity.HINT, advice="use LOCAL_RANK for devices")
 
 
 _DEVICE = {
@@ -70,14 +69,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if (not named and not found) or launch.one_node_only(facts):
         return
     several = launch.told_of_nodes(facts)
-    severity, message = (Severity.WARNING, _MESSAGE) if several else (Severity.HINT, _IF_SEVERAL)
+    message = _MESSAGE if several else _IF_SEVERAL
     for node in named:
-        open_ = None if several else Unconfirmed(site_of(facts.module, node))
-        given = Severity.WARNING if several else Severity.HINT
-        yield facts.finding(RULE, node, message, severity=given, unconfirmed=open_)
+        yield facts.finding(RULE, node, message)
     for call in found:
-        open_ = None if several else Unconfirmed(call.site)
-        finding = facts.finding(RULE, call.site, message, severity=severity, context=call.context, unconfirmed=open_)
+        finding = facts.finding(RULE, call.site, message, context=call.context)
         yield finding
         if finding is not None and not several:
             return  # on how many nodes the processes are started is determined once

@@ -3,11 +3,14 @@
 ## What it does
 Finds an `IterableDataset` whose `__iter__` splits its data between the workers of a loader (`get_worker_info`) and not
 by rank, in a loader for data-parallel training. A rank that only messages and checks mention splits nothing. Functions
-that the class is given, or has by default (`nodesplitter=keep_all`), count as its own.
+that the class is given, or has by default (`nodesplitter=keep_all`), count as its own. And one whose `__iter__` asks
+the process group for the rank in workers that are started anew (`multiprocessing_context="spawn"`).
 
 ## Why it harms
 `get_worker_info` counts the workers of one process. Every rank has a worker 0, and all of them read the same part: the
-job reads the whole data once per rank, and gradients average duplicates.
+job reads the whole data once per rank, and gradients average duplicates. A worker that is spawned has no process group:
+a helper that asks for the rank only where there is one answers 0 of 1 on every rank, and without it the question fails.
+Ask in the constructor, whose object the workers get.
 
 ## Example
 ```python
@@ -32,7 +35,8 @@ No automatic fix: the number of batches per rank must be equal as well.
 ## When it is wrong
 When the source is split before it reaches the class, for example by files. The rule is silent if a rank, world size or
 shard from elsewhere appears in what the class computes or in arguments that it uses, for streams that are drawn from
-generators which the class has not seeded itself, and for frameworks that split.
+generators which the class has not seeded itself, and for frameworks that split. A rank that is asked for in workers is
+not reported where they are forked, or have a function of their own that begins them.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
@@ -42,20 +46,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from ddpdoctor.lint.facts import loaders, worker_splits
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts import asked_in_workers, loaders, worker_splits
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Function, Instance
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD106",
@@ -70,7 +76,7 @@ _BASES = ("torch.utils.data.IterableDataset", "torch.utils.data.dataset.Iterable
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Loaders of such data sets in loops with a DDP backward."""
-    if not facts.mentions(_ASKS):
+    if not facts.mentions(_ASKS, *_STARTS):
         return
     for iteration in (*facts.iterations, *_taken_one_by_one(facts)):
         loader = loaders.loader_of(iteration.loop.over)
@@ -81,18 +87,45 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         obj = dataset.object if dataset is not None else None
         if not isinstance(obj, Instance) or not set(_BASES) & external_bases(facts.analysis, obj.info):
             continue
-        method = find_method(facts.analysis, obj.info, "__iter__")
-        if dataset is None or method is None or not _by_worker_only(facts, dataset, method) or _is_shared_out(facts):
-            continue
         ops = [op for op in facts.repeated(iteration) if op.op.startswith("backward")]
-        if ops:
-            message = (
-                f"{obj.info.name} splits its data between workers only, so every rank reads all of it: take "
-                "rank and world size into account as well"
-            )
+        method = find_method(facts.analysis, obj.info, "__iter__")
+        if dataset is not None and method is not None and ops and not _is_shared_out(facts):
             related = ((loader.site, "the loader"), (ops[0].site, "gradients are averaged over ranks here"))
-            here = iteration.loop.site if method.module is not facts.module else None
-            yield facts.finding(RULE, here or method.node, message, related=related, context=iteration.context)
+            yield _by_worker(facts, dataset, (iteration, method), related)
+            yield _in_workers(facts, dataset, (iteration, loader), related)
+
+
+_STARTS = ("multiprocessing_context", "set_start_method")
+_Related: TypeAlias = "tuple[tuple[SourceSite, str], ...]"
+
+
+def _by_worker(
+    facts: ModuleFacts, dataset: Value, read: tuple[Iteration, FunctionInfo], related: _Related
+) -> Finding | None:
+    iteration, method = read
+    if not _by_worker_only(facts, dataset, method):
+        return None
+    message = (
+        f"{dataset.object.info.name} splits its data between workers only, so every rank reads all of it: take "
+        "rank and world size into account as well"
+    )
+    here = iteration.loop.site if method.module is not facts.module else None
+    return facts.finding(RULE, here or method.node, message, related=related, context=iteration.context)
+
+
+def _in_workers(facts: ModuleFacts, dataset: Value, read: tuple[Iteration, Made], related: _Related) -> Finding | None:
+    iteration, loader = read
+    asked = asked_in_workers.ranks(facts, dataset) if asked_in_workers.start_anew(facts, loader) else None
+    if asked is None:
+        return None
+    workers = loader.argument(5, "num_workers")
+    condition = "" if workers is not None and workers.known else "where the loader has workers, "
+    message = (
+        "the rank is asked for in workers that are started anew and have no process group: every rank is 0 of 1 there, "
+        "and reads all of the data; ask in the constructor"
+    )
+    chain = (*iteration.context.chain, iteration.loop.site)
+    return facts.finding(RULE, asked, Conditional(condition, message), related=related, chain=chain)
 
 
 def _taken_one_by_one(facts: ModuleFacts) -> Iterator[Iteration]:

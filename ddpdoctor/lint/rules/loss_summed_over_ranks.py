@@ -94,7 +94,9 @@ def _is_summed_loss(call: CallEvent) -> bool:
     op, group = call.argument(1, "op"), call.argument(2, "group")
     summed = op is None or (isinstance(op.object, External) and op.object.path.endswith(".SUM"))
     tags, taint = call.args[0].tags, call.args[0].taint
-    own = taint is not Taint.UNIFORM and bool(tags & Tag.DDP or (tags & Tag.BATCH and taint is Taint.RANK_LOCAL))
+    own = taint is not Taint.UNIFORM and bool(
+        tags & (Tag.DDP | Tag.DETACHED) or (tags & Tag.BATCH and taint is Taint.RANK_LOCAL)
+    )
     return summed and own and group is None and heuristics.IS_LOSS.found_in(text_of(call.node.args[0]))
 
 

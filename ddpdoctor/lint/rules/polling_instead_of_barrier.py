@@ -2,8 +2,9 @@
 
 ## What it does
 Finds loops that sleep while a file does not exist, in programs that have a process group, and those that only some
-ranks run. The finding is a hint. It is an error if the rank that writes the file does so only after a collective in
-which it waits for the ranks that wait here.
+ranks run. The finding is a hint. It is a warning if another rank writes the file under its own name, and it is read
+after the wait; an error if the rank that writes the file does so only after a collective in which it waits for those
+that wait here.
 
 ## Why it harms
 The file exists before it is complete, so the reader may find half of it. A file left over from the previous run lets a
@@ -41,18 +42,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import polled_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.polling import StuckPoll
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name, names_in, walk
+from ddpdoctor.program.sites import site_of
 
 RULE = LintRule(
     "DD126",
     "polling-instead-of-barrier",
     Severity.ERROR,
-    words=frozenset({"sleep"}),
     advice="wait for the rank that writes by a barrier after the write",
 )
 
@@ -62,8 +64,21 @@ _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone", "syn
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`while not exists(path): sleep()` in a file that takes part in a process group, or on some ranks only."""
+    half = {id(one.loop): one for one in polled_files.found(facts) if _polls(one.loop)}
+    for one in half.values():
+        message = (
+            "a rank that waits here goes on as soon as the file exists, while another one still writes it: write it "
+            "under another name and rename it, or use a barrier after it is written"
+        )
+        chain = (*one.sleeps.context.chain, one.sleeps.site)
+        yield facts.finding(
+            *(RULE, site_of(one.module, one.loop.test), message),
+            related=((one.written.site, "written here"),),
+            severity=Severity.WARNING,
+            chain=chain,
+        )
     for node in facts.module.of(ast.While):
-        if not _polls(node) or not (facts.distributed or _on_some_ranks(facts, node)):
+        if id(node) in half or not _polls(node) or not (facts.distributed or _on_some_ranks(facts, node)):
             continue
         reason = _stuck(facts, node)
         if reason is not None:

@@ -2,13 +2,14 @@
 
 ## What it does
 Finds a schedule of the learning rate that is given to Accelerate's `prepare`, and whose length is computed from the
-number of batches of a loader that was prepared before.
+number of batches of a loader that was prepared before, or is the number of updates after which the training loop ends.
 
 ## Why it harms
 A prepared schedule makes as many steps as there are processes whenever the optimizer makes one, since its length is
 expected to be that of a job of one process. A prepared loader has the batches of one process alone. With eight
 processes warm-up and decay are over after an eighth of the training; the rest of it runs at the last learning rate,
-which is often 0. Nothing is reported.
+which is often 0. Nothing is reported. So it is where the schedule is told how many updates the training makes, and the
+loop counts them up to there: `if step >= args.max_steps: break`.
 
 ## Example
 ```python
@@ -23,14 +24,17 @@ model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 schedule = CosineAnnealingLR(optimizer, T_max=epochs * len(loader) * accelerator.num_processes)
 schedule = accelerator.prepare(schedule)
 ```
-or count the batches before the loader is prepared.
+or count the batches before the loader is prepared. A given number of updates is multiplied in the same way:
+`num_training_steps=args.max_steps * accelerator.num_processes`.
 
 ## Fix safety
 No automatic fix.
 
 ## When it is wrong
 When the Accelerator is told to split batches, or not to step schedules with the optimizer, in code that lint does not
-see. With `split_batches=True` or `step_scheduler_with_optimizer=False` nothing is reported.
+see. With `split_batches=True` or `step_scheduler_with_optimizer=False` nothing is reported; nor where the number of
+updates is computed anew after the schedule was made. Where a constant schedule is what is chosen by default, it is a
+hint: only its warm-up is too short.
 
 ## References
 https://huggingface.co/docs/accelerate/concept_guides/performance#learning-rates
@@ -41,7 +45,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import reckoned
+from ddpdoctor.lint.facts import counted_updates, reckoned
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, heuristics
@@ -50,8 +54,9 @@ from ddpdoctor.lint.values.abstract_objects import Enclosing, Function, Items, L
 from ddpdoctor.lint.values.tags import Tag, union
 from ddpdoctor.lint.values.values import WORLD_NUMBER, Value
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
     "DD138",
@@ -67,7 +72,7 @@ _DEPTH = 3
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Schedules that are prepared, and made of the length of what was prepared before them."""
+    """Prepared schedules that are made of the length of what was prepared before them, or of a number of updates."""
     if not facts.mentions("prepare", "prepare_scheduler"):
         return
     for call in facts.methods("prepare", "prepare_scheduler"):
@@ -75,7 +80,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if condition is None:
             continue
         for made in map(_schedule, call.args):
-            if made is not None and any(_is_of_share(facts, value) for value in _given(made)):
+            if made is None:
+                continue
+            if not any(_is_of_share(facts, value) for value in _given(made)):
+                yield _of_updates(facts, made, call)
+            else:
                 said = (
                     "the schedule ends early: once it is prepared it makes a step for each process whenever the "
                     "optimizer makes one, and its length counts the batches of one process"
@@ -85,6 +94,37 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     related=((call.site, "prepared here"),),
                     context=call.context,
                 )
+
+
+def _of_updates(facts: ModuleFacts, made: Made, prepared: CallEvent) -> Finding | None:
+    """A finding about a schedule that ends when the loop has made as many updates, were it one step for each."""
+    event = next((c for c in facts.named(made.path) if c.site == made.site), None)
+    found = counted_updates.limit(facts, event) if event is not None else None
+    kind = made.args[0].constant if made.args else None
+    if event is None or found is None or (isinstance(kind, str) and kind.startswith(_CONSTANT)):
+        return None
+    end, told = found
+    said = (
+        "the schedule ends early: once it is prepared it makes a step for each process whenever the optimizer makes "
+        f"one, and the training ends after {text_of(told)} steps of the optimizer"
+    )
+    return facts.finding(
+        *(RULE, facts.place(event), Conditional(_condition(prepared) or "", said)),
+        related=((prepared.site, "prepared here"), (end, "the training ends here")),
+        severity=Severity.HINT if _is_constant_by_default(facts) else None,
+        context=prepared.context,
+    )
+
+
+#: how the names of schedules begin that stay where they are after the warm-up
+_CONSTANT = "constant"
+
+
+def _is_constant_by_default(facts: ModuleFacts) -> bool:
+    """Whether an option of the program chooses a schedule that does not fall."""
+    options = (n for n in facts.module.of(ast.Call) if last_name(n.func) == "add_argument")
+    given = (k.value for n in options for k in n.keywords if k.arg == "default")
+    return any(isinstance(v, ast.Constant) and str(v.value).startswith(_CONSTANT) for v in given)
 
 
 def _condition(call: CallEvent) -> str | None:

@@ -40,20 +40,21 @@ https://docs.pytorch.org/docs/stable/notes/ddp.html#internal-design
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Set
 from itertools import pairwise
 
-from ddpdoctor.lint.facts import averaged_gradients, exclusion
+from ddpdoctor.lint.facts import averaged_gradients, blocks, exclusion
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import contexts, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.abstract_objects import Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import symbol_key
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.nodes import last_name
 
 RULE = LintRule(
     "DD160",
@@ -62,6 +63,8 @@ RULE = LintRule(
     advice="add the losses and go backward once, or go forward again before the second pass",
 )
 
+#: two backward passes, in their order
+_Pair = tuple[CallEvent, CallEvent]
 _WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 
 
@@ -74,15 +77,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     pairs = [(first, second) for first, second in pairwise(passes) if _follows(first, second)]
     if not pairs or averaged_gradients.calls(facts):
         return
+    names = frozenset(name for call in wrapped for name in _names(facts, call)) - {""}
+    for first, second in _apart(facts, pairs, names):
+        message = (
+            "gradients of this backward pass stay on their rank: the one before has finished the averaging, and no "
+            "forward pass came after it"
+        )
+        related = ((first.site, "the backward pass before"), (wrapped[0].site, "wrapped here"))
+        yield facts.finding(RULE, second.site, message, related=related, context=second.context)
+
+
+def _apart(facts: ModuleFacts, pairs: list[_Pair], names: Set[str]) -> Iterator[_Pair]:
+    """The pairs of passes without a forward pass between them, of a network that goes by these names."""
     goes_forward = [c for c in facts.calls if not c.context.no_grad and _goes_forward(c)]
     for first, second in pairs:
-        if not any(first.index < c.index < second.index for c in goes_forward):
-            message = (
-                "gradients of this backward pass stay on their rank: the one before has finished the averaging, and no "
-                "forward pass came after it"
-            )
-            related = ((first.site, "the backward pass before"), (wrapped[0].site, "wrapped here"))
-            yield facts.finding(RULE, second.site, message, related=related, context=second.context)
+        between = any(first.index < c.index < second.index for c in goes_forward)
+        if not between and not _is_handed_on(facts, first, second, names):
+            yield first, second
 
 
 def _is_one(wrapped: list[CallEvent]) -> bool:
@@ -116,9 +127,27 @@ def _goes_forward(call: CallEvent) -> bool:
     return own or any(wrapping.is_wrapped(value) for value in call.args) or _is_of_another(call)
 
 
+def _names(facts: ModuleFacts, wrapping_call: CallEvent) -> Iterator[str]:
+    """The last names of the variables and attributes that hold the wrapped network."""
+    yield last_name(wrapping_call.node.args[0]) if wrapping_call.node.args else ""
+    module = blocks.module_of(facts, wrapping_call.site)
+    for node in module.of(ast.Assign) if module is not None else ():
+        if node.lineno <= wrapping_call.site.line <= (node.end_lineno or node.lineno):
+            yield from map(last_name, node.targets)
+
+
+def _is_handed_on(facts: ModuleFacts, first: CallEvent, second: CallEvent, names: Set[str]) -> bool:
+    """Whether something that is called between two passes is given what goes by a name of the network: it may go
+    forward."""
+    module = blocks.module_of(facts, second.site)
+    calls = (
+        (c for c in module.of(ast.Call) if first.site.line < c.lineno <= second.site.line) if module is not None else ()
+    )
+    return any(last_name(argument) in names for call in calls for argument in call.args)
+
+
 def _is_of_another(call: CallEvent) -> bool:
     """Whether it may be a forward pass of another network, such as a critic, which is given what the wrapped one has
     computed only without its gradients: the loss that comes of it does not reach the wrapped one."""
-    given = [value for value in call.args if value.tags & Tag.DDP]
-    detached = (isinstance(value.object, Method) and value.object.name == "detach" for value in given)
-    return call.method == "__call__" and bool(given) and all(detached)
+    given = [value.tags for value in call.args if value.tags & (Tag.DDP | Tag.DETACHED)]
+    return call.method == "__call__" and bool(given) and not any(tags & Tag.DDP for tags in given)

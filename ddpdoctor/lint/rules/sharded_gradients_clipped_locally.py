@@ -3,7 +3,7 @@
 ## What it does
 Finds `torch.nn.utils.clip_grad_norm_` on the parameters of a model that is wrapped in `FullyShardedDataParallel`, by
 the program or by Lightning's FSDPStrategy; and of one that Lightning's DeepSpeedStrategy has taken, where it clips
-nothing.
+nothing. And a share of the gradients that `reduce_scatter` has left a rank, which is clipped by the norm of that share.
 
 ## Why it harms
 Each rank has a shard of the gradients, and the function measures that shard alone. The ranks scale their shards by
@@ -23,6 +23,7 @@ model.clip_grad_norm_(1.0)
 ```
 
 or `fabric.clip_gradients(model, optimizer, max_norm=1.0)`; with DeepSpeed `gradient_clipping` in its configuration.
+With shares of one's own, `all_reduce` the sum of the squares before its root is taken.
 
 ## Fix safety
 No automatic fix.
@@ -30,7 +31,8 @@ No automatic fix.
 ## When it is wrong
 Where the strategy is `NO_SHARD` each rank has all gradients: a strategy that cannot be read makes the finding
 conditional, `NO_SHARD` silences it. Parameters that `fully_shard` distributes are tensors of their own kind, whose norm
-is that of all ranks: this function is right for them, and they are not reported.
+is that of all ranks: this function is right for them, and they are not reported. Where the shares are parameters of
+their own, each of which is to be clipped by itself, it is right.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html#torch.distributed.fsdp.FullyShardedDataParallel.clip_grad_norm_
@@ -40,6 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import clipped_shares
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects, fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -63,6 +66,11 @@ _NOTHING = "this clips nothing: DeepSpeed has taken the gradients; set gradient_
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Norms of the shards of one rank."""
+    for one in clipped_shares.found(facts):
+        related = ((one.scattered.site, "each rank gets its share here"), (one.norm, "the norm of the share"))
+        yield facts.finding(
+            RULE, one.scaled, _LOCALLY, related=related, context=one.scattered.context, severity=Severity.WARNING
+        )
     for call in facts.named(*fsdp.NORMS):
         model = fsdp.parameters_of(call.args[0]) if call.args else None
         if model is None or fsdp.is_sharded_in_place(facts.analysis, model):

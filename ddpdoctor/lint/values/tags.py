@@ -108,6 +108,8 @@ class Tag:
     # what a tensor was computed by
     #: a wrapped model
     DDP: Final = 1 << 27
+    #: a wrapped model, of which it was detached: no gradient flows back to that
+    DETACHED: Final = 1 << 57
     #: a wrapped model whose gradients are averaged in a process group that may be a part of the ranks; also that model
     OF_GROUP: Final = 1 << 52
     #: the network inside a wrapper, called so that the wrapper does not notice
@@ -155,7 +157,7 @@ NO_TAGS: Tags = 0
 #: of which batch it is
 OF_BATCH: Final = Tag.BATCH | Tag.EVALUATED
 #: what a tensor was computed by
-ORIGIN: Final = Tag.DDP | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
+ORIGIN: Final = Tag.DDP | Tag.DETACHED | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: what all ranks have, with how it was gathered

@@ -17,7 +17,9 @@ def fails(files: dict[str, str], *others: str) -> tuple[str, int, str] | None:
         return any(path[len(folder) + 1 :].split("/")[0].partition(".")[0] == name for path in around)
 
     texts = {f"/{path}": text.encode() for path, text in files.items()}
-    found = FailingImports(texts, holds, lambda name: holds("/around", name)).first(next(iter(texts)))
+    found = FailingImports(texts, holds, lambda name: holds("/around", name), lambda name: holds("/told", name)).first(
+        next(iter(texts))
+    )
     return (posixpath.basename(found.path), found.line, found.said) if found is not None else None
 
 
@@ -61,6 +63,8 @@ CALLS = "def build(): ...\n"
         ({"r/a.py": f"from model.net import No\n{PROGRAM}", "r/model/net.py": CALLS}, ("a.py", 1, "net has no No")),
         # of names that only projects have, wherever they are
         ({"r/a.py": f"from utils.logs import show\n{PROGRAM}"}, ("a.py", 1, "the repository has no utils")),
+        ({"r/a.py": f"import models_mae\n{PROGRAM}"}, ("a.py", 1, "the repository has no models_mae")),
+        ({"r/a.py": f"from pair_losses import one\n{PROGRAM}"}, ("a.py", 1, "the repository has no pair_losses")),
         ({"r/a.py": f"from src.utils import b\n{PROGRAM}", "r/src/utils/__init__.py": "",
           "r/src/__init__.py": "", "r/src/utils/b.py": "from utils import no"}, ("b.py", 1, "utils has no no")),
         # out of the program's own folder
@@ -98,6 +102,8 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from utils.logs import show\n{PROGRAM}", "around/utils.py": ""},
         {"r/a.py": f"from utils.logs import show\n{PROGRAM}", "r/b/utils/logs.py": "show = 1"},
         {"r/a.py": f"from datasets.logs import show\n{PROGRAM}"},
+        {"r/a.py": f"import models_mae\n{PROGRAM}", "told/models_mae.py": ""},
+        {"r/a.py": f"import pair_distances\n{PROGRAM}"},
         # a program that is run as a module
         {"r/b/a.py": f"from .parts import part\nfrom ..c import d\n{PROGRAM}", "r/b/parts.py": "part = 1"},
         # run as a module of its package, it sees another folder

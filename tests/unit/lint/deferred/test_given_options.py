@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.lint.deferred.needed_settings import Needed
 from ddpdoctor.program import source
 
 #: with the option that the test is about, and the condition under which the last line runs
@@ -91,25 +92,6 @@ def test_an_option_that_the_program_sets_itself_is_not_left_to_a_command() -> No
     assert [one.dests for one in given_options.asked_at(of_its_own.encode(), 10, 10)] == [("resume",)]
 
 
-@pytest.mark.parametrize(
-    ("condition", "values", "off"),
-    [
-        ("config.sync_bn", [False], True),
-        ("self.config.sync_bn and rank() == 0", [False, None], True),
-        ("config.sync_bn", [False, True], False),
-        ("config.sync_bn", [], False),
-        ("config.sync_bn is not None", [False], False),
-        ("not config.sync_bn", [False], False),
-        ("config.sync_bn or config.apart", [False], False),
-    ],
-)
-def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values: list[object], off: bool) -> None:
-    tree = source.tree_of(f"if {condition}:\n    convert()\n".encode())
-    known: dict[str, list[ast.expr]] = {"sync_bn": [ast.parse(repr(value), mode="eval").body for value in values]}
-    assert tree is not None
-    assert list(given_options.off_at(tree, 2, lambda name: known.get(name, []))) == (["sync_bn"] if off else [])
-
-
 #: with what is beside the last call of the function, whose line is the fifth
 WAYS = """\
 import argparse
@@ -162,8 +144,8 @@ def test_a_function_runs_where_one_of_its_calls_does(more: str, ways: set[frozen
     assert given_options.ways_to(module.tree, 5, options, lambda name: name == "scored") == [frozenset()]
 
 
-def _dests(way: frozenset[given_options.Needed]) -> frozenset[str]:
-    return frozenset(needed.dest for needed in way)
+def _dests(way: frozenset[Needed]) -> frozenset[str]:
+    return frozenset(needed.name for needed in way)
 
 
 def test_of_too_many_ways_none_is_known() -> None:
