@@ -22,10 +22,9 @@ from ddpdoctor.model.record import field, record, replace
 from ddpdoctor.program import indexing, modules, notebook, source
 from ddpdoctor.program.project import Project
 
-#: characters of source after which a linting process collects the garbage among what it made since the last time
-GARBAGE = 1_200_000
-#: every so many collections, all objects are visited, for modules that were cached for a while: five times the cost
-WHOLE = 8
+#: Characters of source after which a linting process collects what still refers to itself. That is little: files that
+#: are not kept and what was simulated are taken apart (`indexing.release`, `Analysis.release`).
+GARBAGE = 12_000_000
 
 #: how the names of notebooks end
 NOTEBOOK = ".ipynb"
@@ -67,7 +66,6 @@ class Linter:
         self._here = str(Path.cwd())
         #: characters linted since the last garbage collection
         self._since = 0
-        self._collections = 0
         self._project = Project(read) if read is not None else Project(self._read, is_file)
 
     def file(self, path: str, *, named: bool) -> FileResult:
@@ -137,12 +135,10 @@ class Linter:
         return tree if isinstance(tree, source.Unreadable) else indexing.build(path, name, text, tree)
 
     def _collect_garbage(self, size: int) -> None:
-        """Free old modules, after enough source: functions, classes and their module form reference cycles."""
         self._since += size
         if self._since > GARBAGE:
             self._since = 0
-            self._collections += 1
-            gc.collect(0 if self._collections % WHOLE else 2)
+            gc.collect()
 
     def _check(self, module: modules.Module, path: str) -> list[Finding]:
         from ddpdoctor.lint.facts import launch  # what is in the cache is told without it
@@ -163,6 +159,7 @@ class Linter:
         if facts.analysis.too_deep:
             deep = source.Unreadable("nested too deeply to analyse in full")
             found[("deep",)] = unreadable(path, deep)
+        facts.analysis.release()
         return list(found.values())
 
     def _result(self, path: str, findings: list[Finding], decoded: source.DecodedSource | None = None) -> FileResult:

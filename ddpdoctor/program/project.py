@@ -117,6 +117,8 @@ class Project:
         earlier = self._parsed.pop(path, None)
         self._parsed[path] = module
         self._kept += _size(module) - _size(earlier)
+        if earlier is not None and earlier is not module:
+            indexing.release(earlier)  # had another name, or another text, for the file before
         # the present file's modules are the newest: they stay cached, and none is parsed twice for one file
         while self._kept > KEPT and (oldest := next(iter(self._parsed))) not in self._followed:
             old = self._parsed.pop(oldest)

@@ -37,8 +37,8 @@ def confirmed(
             yield from known
     if jobs == 1 or len(left) == 1:
         for project in left:
+            gc.collect()  # what was linted, or read of the project before, refers to itself, and is as large
             yield from _told_of(project, cache)
-            gc.collect()  # what was read of a project refers to itself
         return
 
     def begin() -> Callable[[_Project], tuple[Finding, ...]]:

@@ -274,6 +274,7 @@ def _by(commands: _Commands, by: re.Pattern[bytes], *, one: bool | None) -> Iter
             yield number, program
 
 
+@lru_cache(maxsize=1 << 12)  # as `_starting`: asked of each program that a text starts
 def on_nodes(text: bytes) -> int | None:
     """The first line that starts a program on several nodes, or says that it will be; None if there is none."""
     said = ((number, line) for number, line in _commands(text) if not _ASIDE.match(line))

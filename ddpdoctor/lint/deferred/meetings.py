@@ -7,13 +7,14 @@ have names: where all methods of a name in the project gather something, so does
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.knowledge import collectives, heuristics
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
@@ -26,6 +27,7 @@ DEEPEST = 4
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _APART = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_DEFINED = late_pattern(rb"\bdef\s+(\w+)")
 _C10D = "torch.distributed"
 #: make the group, or are between two ranks
 _OTHERS = frozenset({"init_process_group", "new_group"})
@@ -121,14 +123,22 @@ class Meetings:
         return self._found[name]
 
     def _defined(self, name: str) -> Iterator[_Definition]:
-        written = re.compile(rb"\bdef\s+" + re.escape(name.encode()) + rb"\b")
-        for path, text in self._texts.items() if name else ():
-            tree = source.tree_of(text) if written.search(text) else None
+        for path in self._defining.get(name.encode(), ()):
+            tree = source.tree_of(self._texts[path])
             for node in tree.body if isinstance(tree, ast.Module) else ():
                 inside = node.body if isinstance(node, ast.ClassDef) else [node]
                 owner = node if isinstance(node, ast.ClassDef) else None
                 yield from (_Definition(path, one, owner) for one in inside
                             if isinstance(one, _FUNCTIONS) and one.name == name)  # fmt: skip
+
+    @cached_property
+    def _defining(self) -> dict[bytes, list[str]]:
+        """The files that define a function or method, by its name."""
+        found: dict[bytes, list[str]] = {}
+        for path, text in self._texts.items():
+            for name in set(_DEFINED.findall(text)):
+                found.setdefault(name, []).append(path)
+        return found
 
     def _module(self, path: str) -> Module | None:
         if path not in self._modules:

@@ -24,6 +24,10 @@ _STARTS = late_pattern(
 #: a program starts a launcher of which it gives the name
 _STARTS_LAUNCHER = late_pattern(rb"[\"']torch\.distributed\.(?:launch|run)[\"']")
 _COMMENT = late_pattern(rb"^\s*#.*")
+#: what a line imports, a program that is named, and the words of both
+_IMPORTED = late_pattern(rb"^[ \t]*(?:from|import)\b([^\n]*)", re.MULTILINE)
+_PROGRAM = late_pattern(rb"\b(\w+)\.py\b")
+_WORD = late_pattern(rb"\w+")
 
 
 def starts(text: bytes) -> bool:
@@ -86,16 +90,30 @@ class RankStarters:
         users: set[str] = set()
         left = [path]
         while left:
-            name = _stem(left.pop()).encode(errors="surrogateescape")
-            word = re.escape(name)
-            named = re.compile(
-                rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.MULTILINE
-            )
-            others = ((file, text) for file, text in self._texts.items() if file not in users and name in text)
-            more = {file for file, text in others if named.search(text)}
+            more = self._that_name(_stem(left.pop()).encode(errors="surrogateescape")) - users
             users |= more
-            left += sorted(more - {path})
+            left += more - {path}
         return users
+
+    def _that_name(self, name: bytes) -> Set[str]:
+        """The files that import something of a name, or name a program so."""
+        if name not in self._by_name and _WORD.fullmatch(name) is None:
+            word = re.escape(name)
+            named = re.compile(rb"^[ \t]*(?:from|import)\b[^\n]*\b" + word + rb"\b|\b" + word + rb"\.py\b", re.M)
+            texts = ((file, text) for file, text in self._texts.items() if name in text)
+            self._by_name[name] = {file for file, text in texts if named.search(text)}
+        return self._by_name.get(name, frozenset())
+
+    @cached_property
+    def _by_name(self) -> dict[bytes, set[str]]:
+        """The same by each name that is one word: a project asks for most of the names that it has, and to search all
+        files for each takes a time that grows with the square of its size."""
+        found: dict[bytes, set[str]] = {}
+        for file, text in self._texts.items():
+            imported = (word for line in _IMPORTED.findall(text) for word in _WORD.findall(line))
+            for name in {*imported, *_PROGRAM.findall(text)}:
+                found.setdefault(name, set()).add(file)
+        return found
 
     def _start(self, path: str, found: Sequence[bytes]) -> bool:
         """Whether one of the files, which start ranks, does so not only with an option of the program that is off and

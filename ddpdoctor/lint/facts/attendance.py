@@ -113,17 +113,20 @@ def on_every_rank(facts: ModuleFacts, call: CallEvent, *, fetches: bool = False,
 
 def _left_before(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether some ranks may have left the function, or an iteration, before the call or a call that leads to it."""
-    for site in (*call.context.chain, call.site):
-        module = blocks.module_of(facts, site)
-        function = innermost_function(module.tree, site.line) if module is not None else None
-        if module is None or function is None:
-            continue
-        if blocks.left_before(function, site.line, _names_rank, ast.Return):
-            return True
-        calls = (node for s in blocks.passed(function, site.line) for node in walk(s) if isinstance(node, ast.Call))
-        if any(last_name(called.func) in _ending(module) for called in calls):
-            return True
-    return False
+    ways = ((blocks.module_of(facts, site), site) for site in (*call.context.chain, call.site))
+    return any(module is not None and _left_in_function(module, site.line) for module, site in ways)
+
+
+@once
+def _left_in_function(module: Module, line: int) -> bool:
+    """The same, of the function around a line."""
+    function = innermost_function(module.tree, line)
+    if function is None:
+        return False
+    if blocks.left_before(function, line, _names_rank, ast.Return):
+        return True
+    calls = (node for s in blocks.passed(function, line) for node in walk(s) if isinstance(node, ast.Call))
+    return any(last_name(called.func) in _ending(module) for called in calls)
 
 
 @once
@@ -293,7 +296,7 @@ def _keeps_first(facts: ModuleFacts, site: SourceSite) -> bool:
     """Whether a place is on the side of an `if` on which a rank is 0, or in the body of one of an attribute that was
     assigned, somewhere, whether one is: what the attribute is after the branches that assign it may not be known."""
     module = blocks.module_of(facts, site)
-    around = blocks.around(module, site) if module is not None else []
+    around = blocks.around(module, site) if module is not None else ()
     for node in around:
         if isinstance(node, ast.If):
             held = node.body[0].lineno <= site.line <= (node.body[-1].end_lineno or 0)

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.trace import Op
 from ddpdoctor.lint.values.values import WORLD
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import children, last_name, parents, walk
 
 #: what is done to a gradient, or asked of it, and hands it to nobody
@@ -35,7 +35,12 @@ def may_be_by_hand(facts: ModuleFacts) -> bool:
     """Whether a file hands gradients on to what may average them: those that it only scales, measures or forgets stay
     what they are."""
     modules = (module for module in facts.modules if "grad" in module.words)
-    return any(any(map(_hands_on, _uses(module))) for module in modules)
+    return any(map(_hands_on_any, modules))
+
+
+@once
+def _hands_on_any(module: Module) -> bool:
+    return any(map(_hands_on, _uses(module)))
 
 
 def _uses(module: Module) -> Iterator[ast.AST | None]:

@@ -7,34 +7,43 @@ from collections.abc import Callable
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.program.enclosing import innermost_function, statements_around
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
 
 def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
     """The file of a site, among the files that were analysed."""
-    return next((m for m in facts.modules if m.path == site.file), None)
+    return facts.module if site.file == facts.module.path else facts.analysis.reached.get(site.file)
 
 
-def around(module: Module, site: SourceSite) -> list[ast.If | ast.IfExp | ast.BoolOp | ast.Try]:
+_Choice = ast.If | ast.IfExp | ast.BoolOp | ast.Try
+
+
+@once
+def _choices(_module: Module, scope: ast.AST) -> list[_Choice]:
+    """All conditions and `try` blocks in a function or file: rules ask about many places of one."""
+    return [node for node in walk(scope) if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try))]
+
+
+@once
+def around(module: Module, site: SourceSite) -> tuple[_Choice, ...]:
     """Conditions and `try` blocks around a place in its function; the test of an `if` is not under that `if`."""
-    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
-    found: list[ast.If | ast.IfExp | ast.BoolOp | ast.Try] = []
-    for node in walk(scope):
-        if isinstance(node, (ast.If, ast.IfExp, ast.BoolOp, ast.Try)) and _holds(node, site):
+    found: list[_Choice] = []
+    for node in _choices(module, innermost_function(module.tree, site.line) or module.tree):
+        if _holds(node, site):
             test = node.test if isinstance(node, (ast.If, ast.IfExp)) else None
             # a constant chooses nothing
             if test is None or not (isinstance(test, ast.Constant) or _holds(test, site)):
                 found.append(node)
-    return found
+    return tuple(found)
 
 
 def before(module: Module, site: SourceSite) -> list[tuple[ast.If, ast.stmt]]:
     """Branches before a place in its function that leave the function, each with the statement that leaves."""
     function = innermost_function(module.tree, site.line)
     found: list[tuple[ast.If, ast.stmt]] = []
-    for node in walk(function or module.tree):
+    for node in _choices(module, function or module.tree):
         if isinstance(node, ast.If) and (node.end_lineno or 0) < site.line:
             # a function in between, or before the script's own lines, leaves only itself
             if innermost_function(module.tree, node.lineno) is not function:

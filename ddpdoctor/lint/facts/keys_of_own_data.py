@@ -107,13 +107,15 @@ def _held(over: ast.expr) -> ast.expr | None:
 
 def _entered(module: Module, entering: dict[str, str], loop: ast.For) -> str:
     """A collective that each turn of a loop enters, itself or in a function or method that it calls; "" if none."""
-    calls = (n for statement in loop.body for n in walk(statement) if isinstance(n, ast.Call))
-    ops = (
-        entering.get(last_name(call.func), "")
-        for call in calls
-        if not module.imported(call.func).startswith("builtins")
-    )
+    ops = (entering.get(name, "") for name in _called(module, loop))
     return next((op for op in ops if op), "")
+
+
+@once
+def _called(module: Module, loop: ast.For) -> tuple[str, ...]:
+    """The names of what each turn of a loop calls, but the language's own functions."""
+    calls = (n for statement in loop.body for n in walk(statement) if isinstance(n, ast.Call))
+    return tuple(last_name(c.func) for c in calls if not module.imported(c.func).startswith("builtins"))
 
 
 def _own_key(

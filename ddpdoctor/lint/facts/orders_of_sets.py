@@ -142,7 +142,7 @@ def _holds_set(module: Module, node: ast.Name, inside: frozenset[str]) -> bool:
     made = [n for n in walk(scope) if isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store)]
     assigned = [n.value for n in walk(scope) if isinstance(n, ast.Assign) and n.targets == made]
     # `names = list(names)` of a parameter
-    return len(assigned) == 1 and not _sorts(scope, node) and is_set(module, assigned[0], inside)
+    return len(assigned) == 1 and not _sorts(module, scope, node) and is_set(module, assigned[0], inside)
 
 
 def _keeps_set(module: Module, node: ast.Attribute, inside: frozenset[str]) -> bool:
@@ -152,15 +152,19 @@ def _keeps_set(module: Module, node: ast.Attribute, inside: frozenset[str]) -> b
     key = f"{owner}.{node.attr}"
     if owner != "self" or len(stored) != 1 or key in inside:
         return False
-    return not _sorts(module.tree, node) and is_set(module, stored[0], inside | {key})
+    return not _sorts(module, module.tree, node) and is_set(module, stored[0], inside | {key})
 
 
-def _sorts(scope: ast.AST, name: ast.expr) -> bool:
+def _sorts(module: Module, scope: ast.AST, name: ast.expr) -> bool:
     """Whether it is sorted in place."""
-    return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "sort"
-        and last_name(n.func.value) == last_name(name) for n in walk(scope)
-    )  # fmt: skip
+    return last_name(name) in _sorted(module, scope)
+
+
+@once
+def _sorted(_module: Module, scope: ast.AST) -> frozenset[str]:
+    """What is sorted in place in a function or file, by name."""
+    methods = (n.func for n in walk(scope) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    return frozenset(last_name(method.value) for method in methods if method.attr == "sort")
 
 
 def _is_map(module: Module, call: ast.Call) -> bool:

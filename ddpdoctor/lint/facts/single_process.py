@@ -10,7 +10,7 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics, vocabulary
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
+from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
@@ -57,7 +57,8 @@ def _about_group(guard: Guard) -> bool:
 def refuses_several(facts: ModuleFacts, way: Iterable[SourceSite]) -> bool:
     """Whether the program goes this way, a call and those that lead to it, only if there is one rank, or makes it so:
     `assert world_size == 1`, `assert local_rank == -1`."""
-    return any(_is_refused_before(facts, site) for site in way)
+    ways = ((blocks.module_of(facts, site), site) for site in way)
+    return any(module is not None and _is_refused_before(module, site.line) for module, site in ways)
 
 
 def starts_ranks_later(facts: ModuleFacts, site: SourceSite) -> bool:
@@ -70,13 +71,11 @@ def starts_ranks_later(facts: ModuleFacts, site: SourceSite) -> bool:
     )
 
 
-def _is_refused_before(facts: ModuleFacts, site: SourceSite) -> bool:
-    """Whether a statement before a place, in its function, ends the program where there are several ranks."""
-    module = blocks.module_of(facts, site)
-    if module is None:
-        return False
-    scope: ast.AST = innermost_function(module.tree, site.line) or module.tree
-    for statement in blocks.passed(scope, site.line):
+@once
+def _is_refused_before(module: Module, line: int) -> bool:
+    """Whether a statement before a line, in its function, ends the program where there are several ranks."""
+    scope: ast.AST = innermost_function(module.tree, line) or module.tree
+    for statement in blocks.passed(scope, line):
         if any(map(_sets_one, walk(statement))):
             return True
         if isinstance(statement, ast.Assert) and _is_alone(scope, statement.test, _ASSERTED, ast.Eq):

@@ -73,7 +73,8 @@ def _unary(machine: Machine, frame: Frame, node: Any) -> Value:
     return lift(type(node.op).__name__, lambda a: +a, (value,)) if isinstance(node.op, ast.UAdd) else unknown(id(node))
 
 
-def _lambda(_machine: Machine, frame: Frame, node: Any) -> Value:
+def _lambda(machine: Machine, frame: Frame, node: Any) -> Value:
+    machine.enclosing.append(frame)
     return of_object(Function(indexing.function(frame.module, node), None, frame), id(node))
 
 

@@ -67,6 +67,12 @@ class Frame:
     def alive(self) -> bool:
         return self.mask != 0
 
+    def release(self) -> None:
+        """Forget all values: a function that was made here refers to this frame, and they to the function."""
+        for values in (self.env, self.returns, self.yields, self.stores, self.out):
+            values.clear()
+        self.loops, self.guards, self.mode, self.context = (), (), None, None
+
 
 def decided_by(frame: Frame, node: ast.AST) -> Tags | None:
     """Tags of the ranks' own data that decide, in this function, whether the node runs; None if no such data does."""

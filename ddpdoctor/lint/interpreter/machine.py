@@ -135,6 +135,8 @@ class Machine(ABC):
     lineages: dict[ClassInfo, list[ClassInfo]] = field(default_factory=dict)
     #: functions that are being simulated, outermost first
     stack: list[FunctionInfo] = field(default_factory=list)
+    #: frames in which functions were made, each perhaps several times
+    enclosing: list[Frame] = field(default_factory=list)
     #: wrappers that the project's decorators return in place of functions
     wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
     #: where a rank takes its share of something by its number, by the number of the share's symbol

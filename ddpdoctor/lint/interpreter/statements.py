@@ -70,6 +70,7 @@ def _function(machine: Machine, frame: Frame, node: Any) -> None:
         return  # found through the module's index
     info = indexing.function(frame.module, node)
     frame.nested.append(info)
+    machine.enclosing.append(frame)
     frame.env[node.name] = of_object(Function(info, None, frame), id(node))
     if info.decorators and frame.mask != EVERY_RANK and not machine.silent:
         decorators.attach(machine, frame, info, frame.env[node.name])

@@ -119,14 +119,16 @@ def steps(nodes: Trace) -> Iterator[Step]:
     while stack:
         step = stack.pop()
         yield step
+        node: Any
         node, chain, under, loops = step
-        if isinstance(node, Branch):
+        kind = node.__class__
+        if kind is Branch:
             under = (*under, node)
             inside: Trace = (*node.then, *node.other)
-        elif isinstance(node, Loop):
+        elif kind is Loop:
             loops = (*loops, (node, len(chain)))
             inside = node.body
-        elif isinstance(node, Scope):
+        elif kind is Scope:
             chain = (*chain, node.site)
             inside = node.body
         else:
@@ -143,12 +145,13 @@ def all_nodes(nodes: Trace) -> Iterator[Node]:
     """Every node in any order: for questions that depend on no position."""
     stack = list(nodes)
     while stack:
-        node = stack.pop()
+        node: Any = stack.pop()
         yield node
-        if isinstance(node, Branch):
+        kind = node.__class__
+        if kind is Branch:
             stack += node.then
             stack += node.other
-        elif isinstance(node, (Loop, Scope)):
+        elif kind is Loop or kind is Scope:
             stack += node.body
 
 

@@ -11,7 +11,7 @@ lives as long as someone holds it (`hold`): a process that lints thousands of fi
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
@@ -55,6 +55,11 @@ def exclude(one: int, two: int) -> bool:
     """Whether two unknowns cannot both be true: what one unknown is compared with are two texts."""
     of_one, of_two = _texts.get(one), _texts.get(two)
     return of_one is not None and of_two is not None and of_one[0] == of_two[0] and of_one[1] != of_two[1]
+
+
+def excluded(one: int, known: Mapping[int, bool]) -> bool:
+    """Whether an unknown cannot be true beside those that are: few unknowns compare anything with a text."""
+    return one in _texts and any(held and exclude(one, other) for other, held in known.items())
 
 
 def file_question(path: object, what: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ddpdoctor.lint.values.abstract_objects import Listed, Table
-from ddpdoctor.lint.values.symbols import exclude, number
+from ddpdoctor.lint.values.symbols import excluded, number
 from ddpdoctor.lint.values.tags import STICKY, Tag
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, join_tags, per_rank, symbol
 
@@ -132,7 +132,7 @@ def outcome(symbol: Symbol, known: Mapping[int, bool]) -> bool | None:
     does."""
     if symbol.key in known:
         return known[symbol.key] is not symbol.negated
-    if any(held and exclude(symbol.key, other) for other, held in known.items()):
+    if excluded(symbol.key, known):
         return symbol.negated
     if symbol.parts is None:
         return None

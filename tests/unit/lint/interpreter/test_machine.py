@@ -1,9 +1,12 @@
-"""`quietly`: no events inside, however the block is left."""
+"""`quietly`: no events inside, however the block is left; and what is left of an analysis that is released."""
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
+from ddpdoctor.lint.interpreter.frame import Frame
 from tests.unit.lint.simulation import shown, simulate
 
 
@@ -34,3 +37,27 @@ def test_a_site_is_where_a_node_stands() -> None:
     (call,) = [call for call in machine.calls if call.path == "elsewhere.show"]
     assert (call.site.file, call.site.column) == ("/job/main.py", 5)
     assert machine.module.lines[call.site.line - 1] == "    show(1)"
+
+
+def test_what_was_simulated_does_not_refer_to_itself_once_it_is_released() -> None:
+    def frames() -> int:
+        return sum(type(held) is Frame for held in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = frames()
+        made = simulate("""
+            def main(args, model):
+                def step(batch, scale=lambda loss: loss / 2):
+                    return scale(model(batch))
+                for batch in args.loader:
+                    args.step = step
+                    show(step(batch))
+        """)
+        assert frames() > before
+        made.release()
+        del made
+        assert frames() == before
+    finally:
+        gc.enable()
