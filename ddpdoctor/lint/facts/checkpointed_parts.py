@@ -178,7 +178,7 @@ def _cut(node: ast.AST) -> bool:
 def options(one: Checkpointed) -> list[ast.expr]:
     """Conditions under which it is called, besides that the network is trained."""
     parts = (part for test, _, side in one.tests for part in _operands(test if side else _denied(test)))
-    return [part for part in parts if ".".join(_asked(part)) not in _TRAINS]
+    return [part for part in parts if ".".join(_asked(part)) not in _TRAINS and not isinstance(part, ast.Constant)]
 
 
 def _operands(test: ast.expr) -> list[ast.expr]:

@@ -107,7 +107,8 @@ def _guarded(function: FunctionInfo, node: ast.AST, norm: str) -> bool:
     """Whether it is done where the norm is larger than something: `if norm > limit`."""
     line = getattr(node, "lineno", 0)
     tests = [n for n in walk(function.node) if isinstance(n, ast.If) and n.lineno < line <= (n.end_lineno or 0)]
-    return any(isinstance(n.test, ast.Compare) and norm in names_in(n.test) for n in tests)
+    asked = (part for n in tests for part in walk(n.test) if isinstance(part, ast.Compare))
+    return any(norm in names_in(part) for part in asked)
 
 
 def _meets(function: FunctionInfo, norm: str, lines: tuple[int, int]) -> bool:

@@ -62,13 +62,18 @@ def _ends(module: Module, text: str, node: ast.Call) -> Iterator[ast.expr]:
     loops: list[ast.For | ast.While] = [*module.of(ast.For), *module.of(ast.While)]
     for loop in loops:
         if loop.lineno > node.lineno:
-            tests = [n.test for n in walk(loop) if isinstance(n, ast.If) and _leaves(n)]
+            tests = [test for n in walk(loop) if isinstance(n, ast.If) for test in _leaving(n)]
             tests += [loop.test] if isinstance(loop, ast.While) else []
             yield from (test for test in tests if _counts_to(test, text) and _by_updates(module, loop, test))
 
 
-def _leaves(node: ast.If) -> bool:
-    return isinstance(node.body[-1], (ast.Break, ast.Return))
+def _leaving(node: ast.If) -> Iterator[ast.expr]:
+    """The condition under which it leaves the loop, on whichever side that is."""
+    test = node.test
+    if isinstance(node.body[-1], (ast.Break, ast.Return)):
+        yield test
+    elif node.orelse and isinstance(node.orelse[-1], (ast.Break, ast.Return)) and isinstance(test, ast.UnaryOp):
+        yield test.operand
 
 
 def _counts_to(test: ast.expr, text: str) -> bool:
