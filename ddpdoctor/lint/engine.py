@@ -16,7 +16,7 @@ from ddpdoctor.lint.files import Candidate, Sized
 from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.lint.stack_room import with_room
-from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
 
@@ -114,12 +114,12 @@ def _with_confirmed(results: list[FileResult], named: Set[str], cache: Cache | N
     hints = {_place(f) for f in told if f.severity is Severity.HINT}
     left = [f for f in _unproved(results, hints) if f not in open_] if hints else []
     told += with_room(lambda: [*deferral.confirmed(left, named, cache, jobs=jobs)]) if left else []
-    sure = {(f.file, in_order(f)): f for f in told}
+    sure = {_identity(f): f for f in told}
     found: list[Finding] = []
     for result in results:
-        more = {place: f for (file, place), f in sure.items() if file == result.path}
+        more = {place: f for place, f in sure.items() if f.file == result.path}
         # a hint that was confirmed is the same finding as a warning
-        rest = (f for f in result.findings if in_order(f) not in more)
+        rest = (f for f in result.findings if _identity(f) not in more)
         found += sorted([*more.values(), *rest], key=in_order)
     return found
 
@@ -144,6 +144,12 @@ _Place = tuple[str, str, int]
 
 def _place(finding: Finding) -> _Place:
     return finding.code, finding.file, finding.line
+
+
+def _identity(finding: Finding) -> tuple[object, ...]:
+    """Which finding it is: of one line there may be several, about lines of other files."""
+    meant = ((note.file, note.line) for note in finding.related if note.role is RelatedRole.MEANT)
+    return (in_order(finding), *meant)
 
 
 def _is_own(note: Related, finding: Finding) -> bool:

@@ -174,6 +174,12 @@ def _texts_of(node: ast.expr) -> tuple[str, ...]:
     return texts if len(texts) == len(given) else ()
 
 
+def is_on(options: Options, dest: str) -> bool:
+    """Whether an option may be on where nobody gives it."""
+    defaults = [one.default for one in options.get(dest, ())]
+    return any(not isinstance(default, ast.Constant) or bool(default.value) for default in defaults)
+
+
 def gives(command: bytes, names: Iterable[str]) -> bool:
     """Whether a command gives one of the options, or hands on options that are not seen."""
     return names_one(command, names) or b"$@" in command

@@ -20,11 +20,15 @@ class Needed(NamedTuple):
     #: the condition on it that has to hold
     test: ast.expr
 
+    @property
+    def is_one_of_several(self) -> bool:
+        """Whether the condition asks for one text of perhaps several: with another one, something else may run."""
+        compared = self.test.comparators[0] if isinstance(self.test, ast.Compare) else None
+        return isinstance(compared, ast.Constant) and isinstance(compared.value, str)
+
     def is_met_by(self, value: str) -> bool:
         """Whether a text that is given as the setting may be what the condition asks for."""
-        compared = self.test.comparators[0] if isinstance(self.test, ast.Compare) else None
-        asks_text = isinstance(compared, ast.Constant) and isinstance(compared.value, str)
-        return not (value and asks_text and _is_false(self.test, ast.Constant(value)))
+        return not (value and self.is_one_of_several and _is_false(self.test, ast.Constant(value)))
 
 
 class Settings(NamedTuple):

@@ -21,6 +21,8 @@ from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.nodes import walk
 
 #: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
 #: people ask for by hand
@@ -47,24 +49,40 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
         return not_offered
     if not (repository.launches.launched or repository.launches.as_one):
         return None
-    for tree, line in trees_at(places_of(finding)):
+    path = path_of(finding)
+    for file, tree, line in _parsed_places(finding):
         for asked, names in asked_values.asked_at(tree, line):
-            said = _always_others(repository, path_of(finding), asked, names) or _never_one_of(repository, asked, names)
+            given = _given(repository, path, asked)
+            # of what another file does for one of several texts, only the first place is told
+            if file != path and given is not None and not given.isdisjoint(_texts_around(tree, line)):
+                continue
+            said = _always_others(asked, names, given) or _never_one_of(repository, asked, names)
             if said:
                 return Confirmation(said, Severity.HINT, condition=f"if {asked} is {' or '.join(names)}, ")
     return None
 
 
-def _always_others(repository: Repository, path: str, asked: str, names: tuple[str, ...]) -> str:
-    """What says that each command which starts several ranks of a program gives a setting another name, "" if one may
-    not."""
+def _texts_around(tree: ast.Module, line: int) -> frozenset[str]:
+    """All texts in the function around a line."""
+    function = innermost_function(tree, line)
+    nodes = walk(function) if function is not None else []
+    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def _given(repository: Repository, path: str, asked: str) -> frozenset[str] | None:
+    """What the commands give a setting that start several ranks of a program, None if one may give it anything."""
     commands = repository.launches.shown_commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
     values = [given_options.value_in(command, (asked,)) for command in several]
-    if not values or not all(map(_PLAIN.fullmatch, values)) or not set(values).isdisjoint(names):
+    return frozenset(values) if values and all(map(_PLAIN.fullmatch, values)) else None
+
+
+def _always_others(asked: str, names: tuple[str, ...], given: frozenset[str] | None) -> str:
+    """What says that each command which starts several ranks of a program gives a setting another name, "" if one may
+    not."""
+    if given is None or not given.isdisjoint(names):
         return ""
-    told = " or ".join(dict.fromkeys(values))
-    return f"each script or text that starts several ranks of it passes --{asked} {told}"
+    return f"each script or text that starts several ranks of it passes --{asked} {' or '.join(sorted(given))}"
 
 
 #: a value in which nothing is put in place
@@ -139,13 +157,17 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     places = _parsed_places(finding)
     for file, tree, line in places:
         ways = given_options.ways_to(tree, line, options, partial(_is_used_around, repository, file))
+        if file != path:
+            # where another text is asked for, the same may be done, of which no more is told
+            ways = [frozenset(needed for needed in way if not needed.is_one_of_several) for way in ways]
         passed, ranks = _never_passed(repository, path, ways, options)
         if passed:
             said = f"no script or text that starts it passes {passed}{ranks}"
             return Confirmation(said, Severity.HINT, condition=f"if {passed} is given{ranks}, ")
     for name, names in _turned_on(repository, places):
         # a setting can be given by its own name, too: `--opts THROUGHPUT_MODE True`
-        if not any(given_options.gives(command, {name, *names}) for command in commands):
+        given = any(given_options.gives(command, {name, *names}) for command in commands)
+        if not given and not any(map(partial(given_options.is_on, options), names)):
             said = f"no script or text that starts it passes what turns {name} on"
             return Confirmation(said, Severity.HINT, condition=f"if {name} is turned on, ")
     return None

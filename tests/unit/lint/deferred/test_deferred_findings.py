@@ -2532,6 +2532,39 @@ def test_what_another_file_reaches_only_with_an_option(option: str, severity: st
     assert severity == "error" or {one.severity.value for one in found} == {"hint"}
 
 
+BUILT = """\
+from torchvision import datasets
+
+
+def build(args):
+    if args.data == "hundred":
+        return datasets.CIFAR100(args.path, download=True)
+    if args.data == "ten":
+        return datasets.CIFAR10(args.path, download=True)
+    return None
+"""
+BUILDS = """\
+import argparse
+
+import torch.distributed as dist
+from built import build
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", default="none")
+parser.add_argument("--path")
+args = parser.parse_args()
+dist.init_process_group("gloo")
+build(args)
+"""
+
+
+def test_one_of_several_texts_that_another_file_asks_for(repository: Repository) -> None:
+    command = "torchrun --nproc_per_node 8 train.py --path data --data ten"
+    repository({"train.py": BUILDS, "built.py": BUILT, "run.sh": command})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert (finding.file, finding.severity.value) == ("train.py", "warning")
+
+
 SPAWNED_BY_MODE = """\
 import argparse
 
@@ -2636,8 +2669,9 @@ def parse():
         ("--cfg base.yaml", SETTINGS, "hint"),
         ("--throughput", SETTINGS, "error"),
         ("--opts THROUGHPUT_MODE True", SETTINGS, "error"),
-        # on as it is, or set by something else
+        # on as it is, by an option that is, or set by something else
         ("", SETTINGS.replace("= False", "= True"), "error"),
+        ("", SETTINGS.replace('action="store_true"', "default=1"), "error"),
         ("", SETTINGS.replace("if args.throughput:", "if torch.cuda.is_available():"), "error"),
         ("", SETTINGS.replace("if args.throughput:", "if _given(args, 'throughput'):"), "hint"),
         (
