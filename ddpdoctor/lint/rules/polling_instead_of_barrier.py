@@ -3,7 +3,7 @@
 ## What it does
 Finds loops that sleep while a file does not exist, in programs that have a process group, and those that only some
 ranks run. The finding is a hint. It is a warning if another rank writes the file under its own name, and it is read
-after the wait; an error if the rank that writes the file does so only after a collective in which it waits for those
+after the wait, but where only other machines wait; an error if the rank that writes the file does so only after a collective in which it waits for those
 that wait here.
 
 ## Why it harms
@@ -71,10 +71,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             "under another name and rename it, or use a barrier after it is written"
         )
         chain = (*one.sleeps.context.chain, one.sleeps.site)
+        # of several machines few programs are ever started on, and the folder may not be one
+        on_nodes = heuristics.SEVERAL_NODES.found_in_any(guard.text for guard in one.sleeps.context.guards)
         yield facts.finding(
             *(RULE, site_of(one.module, one.loop.test), message),
             related=((one.written.site, "written here"),),
-            severity=Severity.WARNING,
+            severity=Severity.HINT if on_nodes else Severity.WARNING,
             chain=chain,
         )
     for node in facts.module.of(ast.While):
