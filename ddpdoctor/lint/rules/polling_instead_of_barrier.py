@@ -3,8 +3,8 @@
 ## What it does
 Finds loops that sleep while a file does not exist, in programs that have a process group, and those that only some
 ranks run. The finding is a hint. It is a warning if another rank writes the file under its own name, and it is read
-after the wait, but where only other machines wait; an error if the rank that writes the file does so only after a collective in which it waits for those
-that wait here.
+after the wait, but where only other machines wait; an error if the rank that writes the file does so only after a
+collective in which it waits for those that wait here.
 
 ## Why it harms
 The file exists before it is complete, so the reader may find half of it. A file left over from the previous run lets a
