@@ -16,6 +16,7 @@ from ddpdoctor.lint.deferred.asked_versions import (
     unparsed,
 )
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
+from ddpdoctor.lint.deferred.fetched_before import fetched_before
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
@@ -83,7 +84,7 @@ def confirmation(
         return None
     against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before, joins_none)
     if not started:
-        against = (*against, not_imported, without_its_option, switched_off)
+        against = (*against, not_imported, without_its_option, switched_off, fetched_before)
         # where it is started as several ranks, on several nodes, a place shows
         against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding

@@ -2565,6 +2565,47 @@ def test_one_of_several_texts_that_another_file_asks_for(repository: Repository)
     assert (finding.file, finding.severity.value) == ("train.py", "warning")
 
 
+HAS_ADDRESSES = """\
+import os
+
+import torch.distributed as dist
+import wget
+
+WEIGHTS = {"small": "https://host.org/nets/small.pt", "large": "https://host.org/nets/large.pt"}
+
+
+def find_weights(name):
+    if not os.path.exists(name):
+        wget.download(WEIGHTS[name], name)
+    return name
+
+
+def main(args):
+    dist.init_process_group("gloo")
+    find_weights(args.name)
+    dist.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("torchrun --nproc_per_node 8 train.py", "warning"),
+        ("wget -P nets https://host.org/nets/small.pt\ntorchrun --nproc_per_node 8 train.py", "hint"),
+        ("curl -L -o nets/small.pt \\\n  https://host.org/nets/small.pt\ntorchrun train.py", "hint"),
+        ("# wget https://host.org/nets/small.pt\ntorchrun --nproc_per_node 8 train.py", "warning"),
+        ("wget https://host.org/nets/other.pt\ntorchrun --nproc_per_node 8 train.py", "warning"),
+        # one of them is left to the reader
+        ("wget https://host.org/nets/small.pt\n# wget https://host.org/nets/large.pt\ntorchrun train.py", "warning"),
+    ],
+)
+def test_a_file_that_a_text_has_fetched_before(text: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": HAS_ADDRESSES, "README.md": text})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if it was not fetched before, ") == (severity == "hint")
+
+
 SPAWNED_BY_MODE = """\
 import argparse
 
