@@ -35,10 +35,11 @@ rank: where nothing in sight shows that all ranks come there, it is a hint, unle
 ranks fetches or builds its own data, or the callers are in the project and none of them leaves it to one rank. Creating
 a folder is always a hint, and so is removing what the program makes only with the rank added to its name, what only
 tests use, what needs a name that nothing in the repository mentions (`if data == "cifar10"`), and a file that a text
-has fetched before by its address (`wget`, `curl`). So is what some ranks create and the others use if one of both happens in
-a function that is called: at first looks one in ten of these places was a fault, because mostly another file was meant
-or something in between made the others wait. And so is a folder of one rank in which the others write only after they
-have run a network, which takes longer than making it, and what all ranks do where each has a machine of its own.
+has fetched before by its address (`wget`, `curl`). So is what some ranks create and the others use if one of both
+happens in a function that is called: at first looks one in ten of these places was a fault, because mostly another file
+was meant or something in between made the others wait. And so is a folder of one rank in which the others write only
+after they have run a network, which takes longer than making it, and what all ranks do where each has a machine of its
+own.
 
 Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
