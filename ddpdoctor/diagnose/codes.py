@@ -116,6 +116,7 @@ DATA_DEPENDENT_GRAPH = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.PAGES, Source.RECORDER),
     excludes=("DD201", "DD206", "DD207", "DD208", "DD217"),
+    lint=("DD114",),
     compares=True,
 )
 CONDITIONAL_SHARDED_MODULE = Rule(
@@ -124,7 +125,7 @@ CONDITIONAL_SHARDED_MODULE = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.PAGES, Source.STACKS, Source.CODE),
     excludes=("DD203", "DD205", "DD206", "DD209"),
-    lint=("DD187",),
+    lint=("DD114", "DD187"),
     compares=True,
 )
 METRIC_KEYS_DIFFER = Rule(

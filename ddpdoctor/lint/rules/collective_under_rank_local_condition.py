@@ -68,7 +68,7 @@ RULE = LintRule(
     "DD114",
     "collective-under-rank-local-condition",
     Severity.WARNING,
-    ("DD203", "DD206", "DD207", "DD212"),
+    ("DD203", "DD206", "DD207", "DD209", "DD210", "DD212"),
     advice="reduce the condition over the ranks first, and branch on the result",
 )
 
