@@ -21,8 +21,9 @@ PURE: dict[str, frozenset[str]] = {
     "report": frozenset(),
     "lint": frozenset(
         """cache engine files linter repeats deferred.asked_versions deferred.confirmation deferred.confirmations
-        deferred.deferral deferred.launches deferred.left_to_one_rank deferred.local_rank_option deferred.repository
-        deferred.started_nodes deferred.started_ranks deferred.used_at_all""".split()  # noqa: SIM905 - a list of names reads better so
+        deferred.deferral deferred.fetched_before deferred.launches deferred.left_to_one_rank
+        deferred.local_rank_option deferred.repository deferred.started_nodes deferred.started_ranks
+        deferred.used_at_all""".split()  # noqa: SIM905 - a list of names reads better so
     ),
     "checkup": frozenset({"look", "meeting"}),
     "notify": frozenset({"webhook", "places"}),
