@@ -13,6 +13,14 @@ from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.program import source
 
 
+class ParsedPlace(NamedTuple):
+    """A line of a file, with the file's path and its syntax tree."""
+
+    file: str
+    tree: ast.Module
+    line: int
+
+
 class Confirmation(NamedTuple):
     """What the other files show of a finding."""
 
@@ -35,9 +43,10 @@ def places_of(finding: Finding) -> list[tuple[str, int]]:
     return [(finding.file, finding.line), *meant]
 
 
-def trees_at(places: Iterable[tuple[str, int]]) -> Iterator[tuple[ast.AST, int]]:
-    """The syntax tree of the file of each place, and its line, of files that can be read."""
+def parsed(places: Iterable[tuple[str, int]]) -> Iterator[ParsedPlace]:
+    """Those of the places whose files can be read."""
     for file, line in places:
-        tree = source.tree_of(read_file(os.path.abspath(file)) or b"")  # noqa: PTH100 - as above
+        path = os.path.abspath(file)  # noqa: PTH100 - as above
+        tree = source.tree_of(read_file(path) or b"")
         if tree is not None:
-            yield tree, line
+            yield ParsedPlace(path, tree, line)

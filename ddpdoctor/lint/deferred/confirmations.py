@@ -15,7 +15,7 @@ from ddpdoctor.lint.deferred.asked_versions import (
     older_torch,
     unparsed,
 )
-from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, parsed, path_of
 from ddpdoctor.lint.deferred.fetched_before import fetched_before
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
@@ -136,7 +136,7 @@ def _seeds(repository: Repository, finding: Finding) -> Confirmation | None:
 
 def _copied(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether a tensor of the CPU is passed to a function that reduces what `.cuda()` makes of it."""
-    for tree, line in trees_at([(finding.file, finding.line)]):
+    for _, tree, line in parsed([(finding.file, finding.line)]):
         at = moved_tensors.passed_from_cpu(repository.callers, path_of(finding), tree, line)
         if at is not None:
             return Confirmation("a tensor of the CPU is passed here, of which `.cuda()` makes a copy", at=at)
@@ -183,7 +183,7 @@ def _hashed_alike(repository: Repository, finding: Finding) -> Confirmation | No
 
 def _met_by_name(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the method that is called there enters a collective in the project, by its name."""
-    for tree, line in trees_at([(finding.file, finding.line)]):
+    for _, tree, line in parsed([(finding.file, finding.line)]):
         for call in walk(tree):
             if not isinstance(call, ast.Call) or (call.lineno, call.col_offset) != (line, finding.column - 1):
                 continue

@@ -197,7 +197,7 @@ _OF_OPTIONS = late_pattern(rb"(?<=[\s=@])[\w./${}-]+\.(?:txt|args|ya?ml|json|tom
 
 def hands_on_a_file(command: bytes) -> bool:
     """Whether a command gives the program a file that may hold its options."""
-    return _OF_OPTIONS.search(command) is not None
+    return bool(handed_on(command))
 
 
 def handed_on(command: bytes) -> frozenset[bytes]:

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, parsed, path_of
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
@@ -46,7 +46,7 @@ def set_by_rank(repository: Repository, finding: Finding) -> Confirmation | None
 def _flags_around(finding: Finding) -> set[str]:
     """What the conditions read that are around the line and around those that it refers to."""
     places = [(finding.file, finding.line), *((note.file, note.line) for note in finding.related)]
-    tests = (test for tree, line in trees_at(places) for test in choices_at(tree, line))
+    tests = (test for _, tree, line in parsed(places) for test in choices_at(tree, line))
     return {name for test in tests for name in _flags(test)}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
-from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of, places_of, trees_at
+from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
@@ -50,7 +50,7 @@ def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | N
     if not (repository.launches.launched or repository.launches.as_one):
         return None
     path = path_of(finding)
-    for file, tree, line in _parsed_places(finding):
+    for file, tree, line in parsed(places_of(finding)):
         for asked, names in asked_values.asked_at(tree, line):
             given = _given(repository, path, asked)
             # of what another file does for one of several texts, only the first place is told
@@ -103,7 +103,7 @@ def _never_one_of(repository: Repository, asked: str, names: tuple[str, ...]) ->
 
 def _not_offered(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it runs only where an option has a name that is none of its choices, in each program that has it."""
-    for tree, line in trees_at(places_of(finding)):
+    for _, tree, line in parsed(places_of(finding)):
         for asked, names in asked_values.asked_at(tree, line):
             offered = [given_options.offered(text, asked) for text in (repository.texts or {}).values()]
             choices = [one for one in offered if one is not None]
@@ -154,7 +154,7 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
         return None
     # they may be declared in a file beside it
     options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
-    places = _parsed_places(finding)
+    places = list(parsed(places_of(finding)))
     for file, tree, line in places:
         ways = given_options.ways_to(tree, line, options, partial(_is_used_around, repository, file))
         if file != path:
@@ -245,23 +245,12 @@ def _starts_one(repository: Repository, path: str, command: bytes) -> bool:
     return LAUNCHED.search(command) is None and not repository.may_start_ranks(path, program=True)
 
 
-def _turned_on(repository: Repository, places: Iterable[_Place]) -> Iterator[tuple[str, frozenset[str]]]:
+def _turned_on(repository: Repository, places: Iterable[ParsedPlace]) -> Iterator[tuple[str, frozenset[str]]]:
     """The settings without which some lines do not run, and the options that alone turn them on."""
     for _, tree, line in places:
         for needed in needed_at(tree, line, Settings(option, lambda _: [ast.Constant(value=False)])):
             if names := repository.configurations.asked_by(needed.name):
                 yield needed.name, names
-
-
-#: a file, its syntax tree, and a line of it
-_Place = tuple[str, ast.Module, int]
-
-
-def _parsed_places(finding: Finding) -> list[_Place]:
-    """Where a finding is, and what it is about in other files, of files that can be read."""
-    places = ((os.path.abspath(file), line) for file, line in places_of(finding))  # noqa: PTH100 - as in path_of
-    trees = ((file, source.tree_of(read_file(file) or b""), line) for file, line in places)
-    return [(file, tree, line) for file, tree, line in trees if tree is not None]
 
 
 def of_a_copy(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -317,7 +306,7 @@ def switched_off(repository: Repository, finding: Finding) -> Confirmation | Non
     several = [one for one in repository.launches.shown_commands(path) if not _starts_one(repository, path, one)]
     named = repository.configurations.named_in(several)
     settings = Settings(setting, lambda name: repository.configurations.off_values(name, named))
-    places = _parsed_places(finding)
+    places = list(parsed(places_of(finding)))
     needed = next((one for _, tree, line in places for one in needed_at(tree, line, settings)), None)
     if needed is None:
         return None
