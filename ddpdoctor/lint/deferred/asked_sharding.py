@@ -51,7 +51,7 @@ def _unsharded_by_accelerate(repository: Repository, path: str, text: bytes) -> 
     commands = launches.commands(path)
     # what it imports may give Accelerate a plugin
     used = repository.used_by(path) if configurations.shard_nothing(commands) else None
-    if used is not None and not any(map(configurations.gives_plugin, used)):
+    if used is not None and not any(map(configurations.gives_plugin, used.values())):
         return Confirmation("the commands that start it have Accelerate shard nothing", Severity.HINT)
     # where it is started, a file that only commands for other programs name is for these, and an unnamed one for none
     if commands:

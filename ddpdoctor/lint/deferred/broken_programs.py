@@ -1,5 +1,6 @@
-"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets, or takes
-the result of a function apart into another number of names. Pure.
+"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets, or a module
+that it does not import, calls a function with arguments that it does not take, or takes its result apart into another
+number of names. Pure.
 
 Only what surely runs counts: the statements of the file and of the functions that these call or start, not those under
 a condition, or in a `try` that may go on.
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import unpacked_results
+from ddpdoctor.lint.deferred import refused_arguments, unpacked_results
+from ddpdoctor.lint.deferred.called_functions import called_functions
+from ddpdoctor.lint.deferred.forgotten_imports import forgotten_imports
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
@@ -51,30 +54,42 @@ class _Part(NamedTuple):
     node: ast.AST
 
 
-def break_before(tree: ast.Module, line: int, used: Sequence[bytes], *, reached: bool) -> Break | None:
+def break_before(tree: ast.Module, line: int, path: str, used: Mapping[str, bytes], *, reached: bool) -> Break | None:
     """The first line at which the program ends before its last loop does.
 
     Args:
         tree: The program's syntax tree.
         line: A line of it.
-        used: The texts of the files that it uses, its own among them.
+        path: Where it lies.
+        used: The texts of the files that it uses by their paths, its own among them.
         reached: Whether what comes after the line is of no account.
     """
-    options = _Options.of(tree, used)
-    given = unpacked_results.sizes(tree, used)
-    if options is None and not given:
-        return None
-    order = list(_surely_run(tree, options.held if options is not None else frozenset()))
+    ends = _Ends(_Options.of(tree, used.values()), forgotten_imports(tree), called_functions(tree, path, used))
+    order = list(_surely_run(tree, ends.options.held if ends.options is not None else frozenset()))
     last = max((index for index, one in enumerate(order) if one.in_loop), default=len(order) - 1)
     here = (index for index, one in enumerate(order) if one.first <= line <= one.last)
     if reached:
         last = min(last, next(here, last + 1) - 1)
-    for one in order[: last + 1]:
-        if options is not None and isinstance(one.node, ast.Attribute) and options.lacks(one.node):
-            return Break(one.node.lineno, f"it has no option {one.node.attr}")
-        if said := unpacked_results.mismatch(one.node, given):
-            return Break(one.first, said)
-    return None
+    found = ((one, ends.told(one.node)) for one in order[: last + 1])
+    return next((Break(getattr(one.node, "lineno", one.first), said) for one, said in found if said), None)
+
+
+class _Ends(NamedTuple):
+    """What is known of a program by which an expression may end it."""
+
+    options: _Options | None
+    forgotten: Set[str]
+    called: Mapping[str, FunctionNode | ast.ClassDef]
+
+    def told(self, node: ast.AST) -> str:
+        """Why a node ends the program where it is evaluated, "" if it may go on."""
+        if isinstance(node, ast.Attribute):
+            return f"it has no option {node.attr}" if self.options is not None and self.options.lacks(node) else ""
+        if isinstance(node, ast.Name):
+            return f"it does not import {node.id}" if node.id in self.forgotten else ""
+        if isinstance(node, ast.Call):
+            return refused_arguments.refusal(node, self.called)
+        return unpacked_results.mismatch(node, self.called) if isinstance(node, ast.Assign) else ""
 
 
 class _Options(NamedTuple):
@@ -86,7 +101,7 @@ class _Options(NamedTuple):
     declared: Set[str]
 
     @classmethod
-    def of(cls, tree: ast.Module, used: Sequence[bytes]) -> _Options | None:
+    def of(cls, tree: ast.Module, used: Collection[bytes]) -> _Options | None:
         """None if the program may have others than are written."""
         nodes = walk(tree)
         calls = [node for node in nodes if isinstance(node, ast.Call)]

@@ -73,8 +73,8 @@ _READS_OPTION = late_pattern(
 
 def _is_unread(repository: Repository, path: str) -> bool:
     """Whether neither a program nor a file that it imports reads its local rank from the options."""
-    texts = repository.used_by(path)
-    return texts is not None and not any(_READS_OPTION.search(text) for text in texts)
+    used = repository.used_by(path)
+    return used is not None and not any(map(_READS_OPTION.search, used.values()))
 
 
 def _ends_at_unknown_options(path: str) -> bool:

@@ -147,10 +147,10 @@ class Repository:
     def _imports(self) -> ImportedFiles:
         return ImportedFiles(self._own_texts)
 
-    def used_by(self, path: str) -> list[bytes] | None:
-        """What a program and the files that it imports contain; None if that cannot be told."""
+    def used_by(self, path: str) -> dict[str, bytes] | None:
+        """What a program and the files that it imports contain, by their paths; None if that cannot be told."""
         files = self._imports.of(path)
-        return [(self.texts or {})[file] for file in sorted(files)] if files is not None else None
+        return {file: (self.texts or {})[file] for file in sorted(files)} if files is not None else None
 
     def failing_import(self, path: str) -> FailingImport | None:
         """An import of the project's own modules that fails when a file is run, None if none surely does."""

@@ -126,7 +126,7 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     texts = {user: read_file(user) or b"" for user in users}
     # what those start that name the programs in their commands is known
     shown = [text for user, text in texts.items() if user not in launches.naming]
-    used = repository.used_by(path) or ()
+    used = (repository.used_by(path) or {}).values()
     # a program that a command starts as one process may leave it to what it imports to start the others
     starting = (*texts.values(), *(used if place_of(launches.as_one, path) is not None else ()))
     if any(map(_spawns, starting)) or any(map(says_launched, shown)):
@@ -181,7 +181,7 @@ def joins_none(repository: Repository, finding: Finding) -> Confirmation | None:
         return None
     path = path_of(finding)
     used = repository.used_by(path) if b"__main__" in (read_file(path) or b"") else None
-    if used is None or not makes_none(used):
+    if used is None or not makes_none(used.values()):
         return None
     said = "nothing that the program runs comes to what makes a process group"
     return Confirmation(said, Severity.HINT, condition="if it is ever made one of several ranks, ")

@@ -123,7 +123,7 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
     tree, used = source.tree_of(read_file(path) or b""), repository.used_by(path)
     if tree is None or used is None:
         return None
-    broken = broken_programs.break_before(tree, finding.line, used, reached=finding.code in IF_SEVERAL_COME)
+    broken = broken_programs.break_before(tree, finding.line, path, used, reached=finding.code in IF_SEVERAL_COME)
     if broken is None:
         return None
     said = f"the program ends in an error here: {broken.said}"
@@ -153,7 +153,7 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     if not concerned:
         return None
     # they may be declared in a file beside it
-    options = given_options.given_in_all(repository.used_by(path) or (read_file(path) or b"",))
+    options = given_options.given_in_all((repository.used_by(path) or {path: read_file(path) or b""}).values())
     places = list(parsed(places_of(finding)))
     for file, tree, line in places:
         ways = given_options.ways_to(tree, line, options, partial(_is_used_around, repository, file))

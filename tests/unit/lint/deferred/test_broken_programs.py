@@ -19,7 +19,9 @@ args = parser.parse_args()
 
 
 def broken(text: str, *others: str, line: int = 10**6, reached: bool = False) -> tuple[int, str] | None:
-    found = break_before(ast.parse(text), line, [one.encode() for one in (text, *others)], reached=reached)
+    used = {"/p/setup.py": others[0] if others else "", "/p/setting.py": "".join(others), "/p/train.py": text}
+    files = {path: one.encode() for path, one in used.items()}
+    found = break_before(ast.parse(text), line, "/p/train.py", files, reached=reached)
     return (found.line, found.said.removeprefix("it has no option ")) if found is not None else None
 
 
@@ -122,7 +124,7 @@ def test_what_is_taken_apart_into_another_number_of_names_ends_the_program(retur
     [
         TAKEN.format(call="set_up(args)").replace("import set_up", "import other as set_up"),
         TAKEN.format(call="set_up(args)").replace("    model,", "    if args.small:\n        model,"),
-        TAKEN.format(call="set_up(args)").replace("main(args)", "main(args, set_up)"),
+        TAKEN.format(call="set_up(args)").replace("main(args)", "main(args, set_up)").replace("read()", "read(), 1"),
     ],
 )
 def test_another_function_of_the_name_is_another_one(program: str) -> None:
@@ -132,3 +134,82 @@ def test_another_function_of_the_name_is_another_one(program: str) -> None:
 @pytest.mark.parametrize("beside", ["def set_up(args):\n    return 1, 2\n", "@wrapped\n"])
 def test_of_two_functions_of_a_name_none_is_known(beside: str) -> None:
     assert broken(TAKEN.format(call="set_up(args)"), beside + SET_UP.format(returned="1, 2, 3")) is None
+
+
+NETWORK = """\
+from torch import nn
+
+class Network(nn.Module):
+    def __init__(self, width, depth=3, *, bias=True):
+        super().__init__()
+
+class Other(Network): ...
+
+def made(width, *more, bias, **settings): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("Network(3, 4, bias=False)", ""),
+        ("Network(depth=3, width=4)", ""),
+        ("Network(3, widht=4)", "Network takes no widht"),
+        ("Network(3, 4, True)", "Network takes 2 arguments by position, of which 3 are passed"),
+        ("Network(depth=4)", "Network is not passed width"),
+        ("print(Network())", "Network is not passed width"),
+        ("made(3, 4, 5, bias=1, more=4)", ""),
+        ("made(3, 4)", "made is not passed bias"),
+        ("made(bias=3)", "made is not passed width"),
+        # what is unpacked may be what is lacking, and of other classes the base says what they take
+        ("Network(*shape)", ""),
+        ("Network(**settings)", ""),
+        ("Network(**settings, widht=3)", "Network takes no widht"),
+        ("Other(3, 4, 5, 6)", ""),
+        ("nets.Network()", ""),
+        ("if shape:\n    Network()", ""),
+    ],
+)
+def test_arguments_that_a_function_of_the_project_does_not_take_end_the_program(call: str, said: str) -> None:
+    found = broken(f"from setup import Network, Other, made\n{call}\n", NETWORK)
+    assert found == ((2, said) if said else None)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from setup import Network\nif small:\n    Network = small\nNetwork()",
+        "from timm.models import Network\nNetwork()",
+        "from .models import Network\nNetwork()",
+        "from setup import *\nfrom setup import Network\nNetwork()",
+        "def main(Network):\n    Network()\nmain(3)",
+    ],
+)
+def test_what_may_be_another_class_is_not_asked(program: str) -> None:
+    assert broken(program, NETWORK) is None
+
+
+def test_a_function_is_found_through_the_file_that_hands_it_on() -> None:
+    program = "from setup import set_up\nset_up()\n"
+    handing_on = "from setting import set_up\n"
+    files = {"/p/setup.py": handing_on, "/p/setting.py": "def set_up(args): ...\n", "/p/train.py": program}
+    texts = {path: text.encode() for path, text in files.items()}
+    found = break_before(ast.parse(program), 10**6, "/p/train.py", texts, reached=False)
+    assert found == (2, "set_up is not passed args")
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        ("print(os.getcwd())", (1, "it does not import os")),
+        ("import os.path\nprint(os.getcwd())", None),
+        ("def main():\n    import os\nprint(os.getcwd())", None),
+        ("from setup import *\nprint(os.getcwd())", None),
+        ("globals().update(read())\nprint(os.getcwd())", None),
+        ("try:\n    print(os.getcwd())\nexcept NameError:\n    pass", None),
+        # a part of a program, which may stand in another one
+        ("train(model)", None),
+    ],
+)
+def test_a_module_without_its_import_ends_the_program(program: str, found: tuple[int, str] | None) -> None:
+    assert broken(program) == found

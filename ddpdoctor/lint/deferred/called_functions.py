@@ -1,0 +1,72 @@
+"""Which functions and classes of a project a program means where it calls them by their names. Pure."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import FUNCTIONS
+from ddpdoctor.program.modules import FunctionNode
+from ddpdoctor.program.nodes import walk
+
+#: through how many files a name is followed that each imports from the next
+_MOST_IMPORTS = 4
+
+
+def called_functions(tree: ast.Module, path: str, files: Mapping[str, bytes]) -> dict[str, FunctionNode | ast.ClassDef]:
+    """The definitions by their names, of those that nothing decorates and that can mean nothing else.
+
+    Args:
+        tree: The program's syntax tree.
+        path: Where the program lies.
+        files: The texts of the files that it uses by their paths, its own among them.
+    """
+    called = {node.func.id for node in walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    found = ((name, _defined(tree, path, name, files, _MOST_IMPORTS)) for name in sorted(called))
+    return {name: node for name, node in found if node is not None and not node.decorator_list}
+
+
+def _defined(
+    tree: ast.Module, path: str, name: str, files: Mapping[str, bytes], most: int
+) -> FunctionNode | ast.ClassDef | None:
+    """What a name means at the top of a file, if a file of the project defines it and nothing may replace it."""
+    binding = [node for node in walk(tree) if _binds(node, name)]
+    if len(binding) != 1 or not most:
+        return None
+    if isinstance(binding[0], (*FUNCTIONS, ast.ClassDef)):
+        return binding[0] if binding[0] in tree.body else None
+    homes = _homes(binding[0], path, files) if isinstance(binding[0], ast.ImportFrom) else []
+    home = source.tree_of(files[homes[0]]) if len(homes) == 1 else None
+    return _defined(home, homes[0], name, files, most - 1) if home is not None else None
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Whether a node may give a name its meaning in some scope of a file, or take it away."""
+    if isinstance(node, ast.Name):
+        return node.id == name and not isinstance(node.ctx, ast.Load)
+    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+        return node.name == name
+    if isinstance(node, ast.ImportFrom):
+        return any((one.asname or one.name) in (name, "*") for one in node.names)
+    if isinstance(node, ast.alias):
+        return node.asname == name
+    return (node.arg if isinstance(node, ast.arg) else getattr(node, "name", None)) == name
+
+
+def _homes(statement: ast.ImportFrom, path: str, files: Mapping[str, bytes]) -> list[str]:
+    """The files that an import may mean: the one that it names from where it stands, if there is one."""
+    module = (statement.module or "").replace(".", "/")
+    folder = posixpath.dirname(path)
+    for _ in range(statement.level - 1):
+        folder = posixpath.dirname(folder)
+    near = [one for one in _files_of(posixpath.join(folder, module)) if one in files]
+    if near or statement.level:
+        return near
+    return [file for file in files if file.endswith(tuple(f"/{one}" for one in _files_of(module)))]
+
+
+def _files_of(module: str) -> Iterator[str]:
+    yield f"{module}.py"
+    yield f"{module}/__init__.py"

@@ -1,0 +1,45 @@
+"""Which modules a file uses without an import, so that reading them ends in an error. Pure.
+
+Of other names that nothing defines nothing is said: a file that has such may be a sketch or a part of one.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from ddpdoctor.lint.knowledge.packages import LIBRARIES
+from ddpdoctor.program.enclosing import FUNCTIONS
+from ddpdoctor.program.nodes import walk
+
+#: modules by the names under which programs use them
+_MODULES = frozenset({*sys.stdlib_module_names, *LIBRARIES.values(), "torch", "dist", "nn", "np", "numpy"})
+#: what may define names that are not written
+_HIDING = frozenset({"*", "globals", "locals", "exec", "eval", "builtins", "__builtins__"})
+
+
+def forgotten_imports(tree: ast.Module) -> frozenset[str]:
+    """The modules of which the attributes of a name are read in a file that nothing in it binds."""
+    nodes = walk(tree)
+    read = {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    if read.isdisjoint(_MODULES):
+        return frozenset()
+    bound = {name for node in nodes for name in _bound(node)}
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return frozenset((read & _MODULES) - bound) if _HIDING.isdisjoint(bound | used) else frozenset()
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds in some scope."""
+    if isinstance(node, ast.Name):
+        if not isinstance(node.ctx, ast.Load):
+            yield node.id
+    elif isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        yield node.name or ""
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
+    elif isinstance(node, (ast.Global, ast.Nonlocal)):
+        yield from node.names
