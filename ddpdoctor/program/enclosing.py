@@ -201,6 +201,40 @@ def conditions_around(tree: ast.AST, line: int) -> list[ast.expr]:
     return [n.test for n in around if n.body[0].lineno <= line <= (n.body[-1].end_lineno or line)]
 
 
+def conditions_met(tree: ast.AST, line: int) -> list[ast.expr]:
+    """What has to hold for a line to run, outermost first: the conditions of the `if`s that it is in, negated where it
+    is in their `else`, and the negated conditions of those that come before it and leave the block that it is in."""
+    found: list[ast.expr] = []
+    for block in (tree, *statements_around(tree, line)):
+        if isinstance(block, ast.If):
+            inside = block.body[0].lineno <= line <= (block.body[-1].end_lineno or line)
+            behind = bool(block.orelse) and block.orelse[0].lineno <= line
+            found += [block.test] if inside else [negated(block.test)] if behind else []
+        before = (one for one in _beside(block, line) if (one.end_lineno or line) < line)
+        found += [negated(one.test) for one in before if isinstance(one, ast.If) and _leaves(one)]
+    return found
+
+
+def _beside(block: ast.AST, line: int) -> list[ast.stmt]:
+    """The statements of a block beside the one that a line is in."""
+    parts = (block, *getattr(block, "handlers", ()), *getattr(block, "cases", ()))
+    lists = (getattr(part, name, None) for part in parts for name in ("body", "orelse", "finalbody"))
+    held = (one for one in lists if isinstance(one, list) and one)
+    return next((one for one in held if one[0].lineno <= line <= (one[-1].end_lineno or line)), [])
+
+
+def _leaves(statement: ast.If) -> bool:
+    """Whether nothing in the block comes after a statement whose condition holds."""
+    return not statement.orelse and isinstance(statement.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+
+
+def negated(test: ast.expr) -> ast.expr:
+    """The opposite of a condition."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
+
+
 def choices_at(tree: ast.AST, line: int) -> list[ast.expr]:
     """The conditions on which depends whether a line runs, or what on it: of the `if`s and conditional expressions that
     it is in, on whichever side."""

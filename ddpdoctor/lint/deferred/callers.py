@@ -83,6 +83,25 @@ class Callers:
             for value in (named or call.node.args[at : at + 1]) if not isinstance(call.around[0], ast.Expr) else ():
                 yield call.path, value
 
+    def passed_as(self, path: str, line: int, parameter: str) -> list[ast.expr]:
+        """All that is passed as a parameter of the function around a line, its default among them where a call leaves
+        it out; none where that cannot be told: somebody may call it who is not seen, or unpacks arguments."""
+        tree = self._tree(path)
+        function = _around(tree[0], line) if tree is not None else None
+        if tree is None or function is None or function.decorator_list or _is_called_by_others(function, tree[1]):
+            return []
+        name = _called_as(function, tree[1])
+        calls = self._called(name)
+        values = [_passed(call.node, function, parameter) for call, _ in calls]
+        known = [one for one in values if one is not None]
+        return known if len(known) == len(values) and not self._is_handed_on(name) else []
+
+    def _is_handed_on(self, name: str) -> bool:
+        """Whether something names a function other than to call or to import it."""
+        files = [path for path, text in self._texts.items() if name.encode() in text]
+        trees = [tree for path in files if (tree := self._tree(path)) is not None]
+        return len(trees) < len(files) or any(_hands_on(tree[0], name) for tree in trees)
+
     def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
         name, depth = _called_as(function, above), len(seen)
         self._left -= 1
@@ -211,3 +230,41 @@ def _in_turns(item: ast.withitem) -> bool:
 def _chooses_in(function: _Function) -> bool:
     """Whether a decorator may leave the function to one rank."""
     return any(decorator_name(d) not in heuristics.PLAIN_DECORATORS.words for d in function.decorator_list)
+
+
+def _is_called_by_others(function: _Function, above: _Above) -> bool:
+    """Whether a base class or the language may call a function."""
+    owner = above.get(function)
+    if isinstance(owner, ast.ClassDef):
+        return bool(owner.bases) or (function.name.startswith("__") and function.name != "__init__")
+    return not isinstance(owner, ast.Module)
+
+
+def _passed(call: ast.Call, function: _Function, parameter: str) -> ast.expr | None:
+    """What a call passes as a parameter, or its default; None if that cannot be told."""
+    told = function.args
+    if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):
+        return None
+    names = [one.arg for one in (*told.posonlyargs, *told.args)]
+    at = names.index(parameter) - (names[0] in ("self", "cls")) if parameter in names else len(call.args)
+    named = (one.value for one in call.keywords if one.arg == parameter)
+    return next(iter((*named, *call.args[at : at + 1])), _defaults(function).get(parameter))
+
+
+def _defaults(function: _Function) -> dict[str, ast.expr]:
+    """The defaults of a function's parameters."""
+    told = function.args
+    places = [*told.posonlyargs, *told.args]
+    given = zip(places[len(places) - len(told.defaults) :], told.defaults, strict=True)
+    named = zip(told.kwonlyargs, told.kw_defaults, strict=True)
+    return {one.arg: default for one, default in (*given, *named) if default is not None}
+
+
+def _hands_on(tree: ast.Module, name: str) -> bool:
+    """Whether a file names a function other than to call it, also in a text."""
+    nodes = walk(tree)
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    if any(isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name and node not in called
+           for node in nodes):  # fmt: skip
+        return True
+    return any(isinstance(node, ast.Constant) and node.value == name for node in nodes)

@@ -36,6 +36,7 @@ from ddpdoctor.lint.deferred.used_at_all import (
     ends_before,
     in_test,
     never_given,
+    never_passed_so,
     not_imported,
     not_run,
     of_a_copy,
@@ -82,7 +83,9 @@ def confirmation(
         return told
     if told is None and finding.code in _NOTHING_ALONE and is_unreached(finding):
         return None
-    against: tuple[_Ask, ...] = (of_a_copy, in_test, not_run, of_a_tool, set_by_rank, ends_before, joins_none)
+    against: tuple[_Ask, ...] = (
+        of_a_copy, in_test, not_run, never_passed_so, of_a_tool, set_by_rank, ends_before, joins_none,
+    )  # fmt: skip
     if not started:
         against = (*against, not_imported, without_its_option, switched_off, fetched_before)
         # where it is started as several ranks, on several nodes, a place shows

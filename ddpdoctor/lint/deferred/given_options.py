@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
@@ -182,7 +183,7 @@ def is_on(options: Options, dest: str) -> bool:
 
 def gives(command: bytes, names: Iterable[str]) -> bool:
     """Whether a command gives one of the options, or hands on options that are not seen."""
-    return names_one(command, names) or b"$@" in command
+    return names_one(command, names) or hands_on(command)
 
 
 def names_one(command: bytes, names: Iterable[str]) -> bool:

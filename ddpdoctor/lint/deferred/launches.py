@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import launch_scripts
+from ddpdoctor.lint.deferred import handed_on, launch_scripts
 from ddpdoctor.lint.deferred.configurations import NAMED
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.files import is_file, read_file
@@ -210,13 +210,19 @@ class Launches:
 
     @cached_property
     def _commands(self) -> list[tuple[str, str, bytes]]:
-        """(script or text, program, command) of each."""
+        """(script or text, program, command) of each, with what the scripts are called with that hand it on."""
         return [
-            (script, program, command)
+            (script, program, called)
             for script, raw in self.scripts.items()
             for name, command in launch_scripts.starting_commands(raw)
             if (program := self._seen_from(script, name))
+            for called in self._as_called(script, command)
         ]
+
+    def _as_called(self, script: str, command: bytes) -> list[bytes]:
+        if not script.endswith(COMMANDS) or not handed_on.hands_on(command):
+            return [command]
+        return handed_on.as_called(command, os.fsencode(posixpath.basename(script)), self.scripts.values())
 
     def _started(
         self, texts: Mapping[str, bytes], find: Callable[[bytes], Iterator[tuple[int, str]]]

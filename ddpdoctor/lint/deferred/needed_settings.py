@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
-from ddpdoctor.program.enclosing import conditions_around, innermost_function
+from ddpdoctor.program.enclosing import conditions_met, innermost_function, negated
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name, walk
 
@@ -74,7 +74,7 @@ def _part(node: ast.expr) -> tuple[str, ast.expr]:
 
 def needed_at(tree: ast.Module, line: int, settings: Settings) -> Iterator[Needed]:
     """The settings with none of whose values a line runs."""
-    for test in conditions_around(tree, line):
+    for test in conditions_met(tree, line):
         yield from _needed(settings, test)
         for name in _there(test):
             yield from _needed_for(tree, line, name, settings)
@@ -113,7 +113,7 @@ def _needed_by(tree: ast.Module, given: ast.Assign, settings: Settings) -> Itera
     """The settings without which an assignment gives nothing."""
     chosen = given.value
     own = (chosen.test,) if isinstance(chosen, ast.IfExp) and _is_nothing(chosen.orelse) else ()
-    for test in (*conditions_around(tree, given.lineno), *own):
+    for test in (*conditions_met(tree, given.lineno), *own):
         yield from _needed(settings, test)
 
 
@@ -127,7 +127,15 @@ def _is_nothing(value: ast.expr) -> bool:
 
 def _parts(test: ast.expr) -> Sequence[ast.expr]:
     """What has to hold for a condition to hold."""
+    inner = _denied(test)
+    if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.Or):
+        return [negated(one) for one in inner.values]
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,)
+
+
+def _denied(test: ast.expr) -> ast.expr | None:
+    """What a condition is the opposite of."""
+    return test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else None
 
 
 #: functions that say no of nothing: of an empty path, of an empty list
@@ -138,7 +146,8 @@ _COMPARISONS = {ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.Eq: operat
 def _needed(settings: Settings, test: ast.expr) -> Iterator[Needed]:
     """The settings with none of whose values a condition holds."""
     for part in _parts(test):
-        asked = part.left if isinstance(part, ast.Compare) else part
+        plain = _denied(part) or part
+        asked = plain.left if isinstance(plain, ast.Compare) else plain
         if isinstance(asked, ast.Call) and asked is part and last_name(asked.func) in _NO_OF_NOTHING and asked.args:
             asked = asked.args[0]
         name = settings.read(asked)
@@ -149,14 +158,18 @@ def _needed(settings: Settings, test: ast.expr) -> Iterator[Needed]:
 
 def _is_false(test: ast.expr, value: ast.expr | None) -> bool:
     """Whether a condition on a setting does not hold where it has this value."""
-    if not isinstance(value, ast.Constant):
-        return False
+    held = _held(_denied(test) or test, value.value) if isinstance(value, ast.Constant) else None
+    return held is not None and held is (_denied(test) is not None)
+
+
+def _held(test: ast.expr, value: object) -> bool | None:
+    """Whether a condition that is not negated holds for a value, None if that cannot be told."""
     if not isinstance(test, ast.Compare):
-        return not value.value
+        return bool(value)
     other = test.comparators[0]
     if len(test.ops) > 1 or not isinstance(other, ast.Constant):
-        return False
+        return None
     if isinstance(test.ops[0], ast.Gt):
-        return not value.value and other.value == 0
+        return False if not value and other.value == 0 else None
     compare = _COMPARISONS.get(type(test.ops[0]))
-    return compare is not None and not compare(value.value, other.value)
+    return compare(value, other.value) if compare is not None else None

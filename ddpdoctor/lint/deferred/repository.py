@@ -103,7 +103,7 @@ class Repository:
 
     @cached_property
     def _uses(self) -> Uses:
-        return Uses(self._in_use, self._is_used_elsewhere)
+        return Uses(self._in_use, self.is_used_elsewhere)
 
     def may_start_ranks(self, path: str, *, program: bool) -> bool:
         """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command
@@ -256,11 +256,14 @@ class Repository:
     def unused_at(self, path: str, line: int) -> str:
         """The name of the function, class or method around a line that at most tests use, in a project that has
         programs; "" if something uses it, or may."""
-        if self.texts is None or not any(b"__main__" in text for text in self.texts.values()):
-            return ""
-        return self._uses.unused_at(path, line)
+        return self._uses.unused_at(path, line) if self.has_programs else ""
 
-    def _is_used_elsewhere(self, path: str, name: str) -> bool:
+    @cached_property
+    def has_programs(self) -> bool:
+        """Whether some of the project's own files are started as programs."""
+        return any(b"__main__" in text for text in (self.texts or {}).values())
+
+    def is_used_elsewhere(self, path: str, name: str) -> bool:
         """Whether something beside the project's own files may use a function or class of a file: a text of the
         repository, or a file of settings, names it, or what is not in sight calls it by a name that all know. What a
         program defines, others use with its name: `train:main`."""
@@ -279,7 +282,7 @@ class Repository:
 
     @cached_property
     def _known_names(self) -> dict[tuple[str, str], bool]:
-        """What is known of `_is_used_elsewhere`, which each user of a user asks."""
+        """What is known of `is_used_elsewhere`, which each user of a user asks."""
         return {}
 
     def sets(self, setting: str) -> bool:

@@ -11,6 +11,7 @@ from functools import partial
 
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
+from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
@@ -22,6 +23,7 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import walk
 
 #: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
@@ -192,6 +194,8 @@ def _never_passed(
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
     several = [command for command in commands if not _starts_one(repository, path, command)]
+    # what a script would hand on that nothing calls is told by the others
+    several = [command for command in several if not hands_on(command)] or several
     giving = {dest: _giving(repository, one, commands) for dest, one in names.items()}
     missing = [_never_given(way, names, giving, several) for way in ways]
     if not all(missing):
@@ -295,6 +299,32 @@ def never_given(repository: Repository, finding: Finding) -> Confirmation | None
                 f"the scripts and texts that start it pass published weights as {options}", Severity.HINT
             )
     return switched_off(repository, finding)
+
+
+def never_passed_so(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it runs only with a parameter of its function that no caller in the project passes so, in a project that
+    has programs."""
+    if finding.severity is Severity.HINT or not depends_on_the_start(finding) or not repository.has_programs:
+        return None
+    for file, tree, line in parsed(places_of(finding)):
+        function = innermost_function(tree, line)
+        if function is None or repository.is_used_elsewhere(file, function.name):
+            continue
+        settings = Settings(_parameters_read(function), partial(repository.callers.passed_as, file, line))
+        needed = next(needed_at(tree, line, settings), None)
+        if needed is not None:
+            said = f"no caller of {function.name} passes {needed.name} so that it comes here"
+            condition = f"if {function.name} is called with another {needed.name}, "
+            return Confirmation(said, Severity.HINT, condition=condition)
+    return None
+
+
+def _parameters_read(function: FunctionNode) -> Callable[[ast.expr], str]:
+    """What tells the parameter that an expression reads, of those that the function leaves as they are passed."""
+    nodes = walk(function)
+    taken = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    return lambda node: node.id if isinstance(node, ast.Name) and node.id in taken - stored else ""
 
 
 def switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
