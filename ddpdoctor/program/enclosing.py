@@ -203,15 +203,16 @@ def conditions_around(tree: ast.AST, line: int) -> list[ast.expr]:
 
 def conditions_met(tree: ast.AST, line: int) -> list[ast.expr]:
     """What has to hold for a line to run, outermost first: the conditions of the `if`s that it is in, negated where it
-    is in their `else`, and the negated conditions of those that come before it and leave the block that it is in."""
+    is in their `else`, and the same of those before it of which one side leaves the block that it is in."""
     found: list[ast.expr] = []
     for block in (tree, *statements_around(tree, line)):
         if isinstance(block, ast.If):
             inside = block.body[0].lineno <= line <= (block.body[-1].end_lineno or line)
             behind = bool(block.orelse) and block.orelse[0].lineno <= line
             found += [block.test] if inside else [negated(block.test)] if behind else []
-        before = (one for one in _beside(block, line) if (one.end_lineno or line) < line)
-        found += [negated(one.test) for one in before if isinstance(one, ast.If) and _leaves(one)]
+        before = [one for one in _beside(block, line) if isinstance(one, ast.If) and (one.end_lineno or line) < line]
+        found += [negated(one.test) for one in before if _leaves(one.body)]
+        found += [one.test for one in before if _leaves(one.orelse)]
     return found
 
 
@@ -223,9 +224,9 @@ def _beside(block: ast.AST, line: int) -> list[ast.stmt]:
     return next((one for one in held if one[0].lineno <= line <= (one[-1].end_lineno or line)), [])
 
 
-def _leaves(statement: ast.If) -> bool:
-    """Whether nothing in the block comes after a statement whose condition holds."""
-    return not statement.orelse and isinstance(statement.body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+def _leaves(statements: list[ast.stmt]) -> bool:
+    """Whether nothing in the block comes after some statements."""
+    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def negated(test: ast.expr) -> ast.expr:

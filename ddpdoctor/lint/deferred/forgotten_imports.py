@@ -6,15 +6,14 @@ Of other names that nothing defines nothing is said: a file that has such may be
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterator
 
-from ddpdoctor.lint.knowledge.packages import LIBRARIES
+from ddpdoctor.program import libraries
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.nodes import walk
 
 #: modules by the names under which programs use them
-_MODULES = frozenset({*sys.stdlib_module_names, *LIBRARIES.values(), "torch", "dist", "nn", "np", "numpy"})
+_MODULES = libraries.STANDARD_LIBRARY | libraries.KNOWN | {"sys", "time", "math", "gc", "dist", "nn", "np", "pd"}
 #: what may define names that are not written
 _HIDING = frozenset({"*", "globals", "locals", "exec", "eval", "builtins", "__builtins__"})
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import last_name, walk
 
-#: functions that import by a name that may be made while the program runs
+#: functions that import by a name, which may be made while the program runs
 _DYNAMIC = frozenset({"import_module", "__import__", "run_path", "run_module"})
 
 
@@ -37,7 +37,8 @@ class ImportedFiles:
             if names is None:
                 return None
             folders = (posixpath.dirname(path), posixpath.dirname(program))
-            found = {file for name in names for file in self._files_of(name, folders)}
+            anywhere = any(b"sys.path" in self._texts[file] for file in (path, program))
+            found = {file for name in names for file in self._files_of(name, folders, anywhere=anywhere)}
             left += sorted(found - reached)
             reached |= found
         return reached
@@ -45,21 +46,44 @@ class ImportedFiles:
     def _names(self, path: str) -> frozenset[str] | None:
         if path not in self._known:
             tree = source.tree_of(self._texts[path])
-            dynamic = tree is None or any(isinstance(n, ast.Call) and last_name(n.func) in _DYNAMIC for n in walk(tree))
-            self._known[path] = None if tree is None or dynamic else frozenset(_names(tree))
+            asked = _asked(tree) if tree is not None else [""]
+            self._known[path] = None if tree is None or "" in asked else frozenset((*_names(tree), *asked))
         return self._known[path]
 
-    def _files_of(self, name: str, folders: tuple[str, ...]) -> list[str]:
-        """The files that an import of a name may mean: the one in a folder from which it is seen, if there is one."""
-        ending = f"/{name}"
-        found = [path for path in self._by_name.get(posixpath.basename(name), ()) if _module(path).endswith(ending)]
-        near = [path for path in found if _module(path).removesuffix(ending) in folders]
-        return near or found
+    def _files_of(self, name: str, folders: tuple[str, ...], *, anywhere: bool) -> list[str]:
+        """The files that an import of a name may mean: the one in a folder from which it is seen, if there is one, or
+        else none inside of a package, unless the name is relative or modules may be searched for `anywhere`."""
+        plain = name.removeprefix(_RELATIVE)
+        ending = f"/{plain}"
+        found = [path for path in self._by_name.get(posixpath.basename(plain), ()) if _module(path).endswith(ending)]
+        homes = {path: _module(path).removesuffix(ending) for path in found}
+        near = [path for path in found if homes[path] in folders]
+        if near or anywhere or plain != name:
+            return near or found
+        return [path for path in found if f"{homes[path]}/__init__.py" not in self._texts]
 
 
 def _module(path: str) -> str:
     """The path without what an import leaves out: the ending, and the file of a package."""
     return path.removesuffix("/__init__.py").removesuffix(".py")
+
+
+def _asked(tree: ast.Module) -> list[str]:
+    """The modules that calls import, "" for one whose name is made."""
+    calls = [node for node in walk(tree) if isinstance(node, ast.Call) and last_name(node.func) in _DYNAMIC]
+    given = [call.args[0] if call.args else None for call in calls]
+    texts = [one.value if isinstance(one, ast.Constant) else None for one in given]
+    return [_path_of(text) if isinstance(text, str) else "" for text in texts]
+
+
+def _path_of(name: str) -> str:
+    """The relative path of a module by its name, or by that of its file."""
+    path = name.removesuffix(".py").lstrip(".").replace(".", "/")
+    return _RELATIVE + path if name.startswith(".") else path
+
+
+#: what a name begins with that is looked up from the file that imports it
+_RELATIVE = "./"
 
 
 def _names(tree: ast.Module) -> Iterator[str]:
@@ -69,6 +93,6 @@ def _names(tree: ast.Module) -> Iterator[str]:
             for alias in node.names:
                 yield alias.name.replace(".", "/")
         elif isinstance(node, ast.ImportFrom):
-            module = (node.module or "").replace(".", "/")
-            yield from ([module] if module else [])
-            yield from (posixpath.join(module, alias.name) for alias in node.names)
+            start, module = (_RELATIVE if node.level else ""), (node.module or "").replace(".", "/")
+            yield from ([start + module] if module else [])
+            yield from (start + posixpath.join(module, alias.name) for alias in node.names)

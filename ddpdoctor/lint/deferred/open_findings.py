@@ -21,11 +21,20 @@ IF_SEVERAL_COME = frozenset({
     "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD122",
     "DD127", "DD129", "DD157", "DD164", "DD166", "DD169", "DD185", "DD187",
 })  # fmt: skip
+#: what does harm wherever it runs
+IF_REACHED = frozenset({
+    "DD104", "DD107", "DD109", "DD126", "DD139", "DD140", "DD161", "DD172", "DD178", "DD179", "DD188",
+})  # fmt: skip
 
 
 def depends_on_the_start(finding: Finding) -> bool:
     """Whether the finding says nothing to those who start the program as one process."""
     return finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS | IF_SEVERAL_COME
+
+
+def depends_on_the_way(finding: Finding) -> bool:
+    """Whether the finding says nothing where no program comes to it."""
+    return finding.severity is not Severity.HINT and finding.code in IF_REACHED
 
 
 def is_unreached(finding: Finding) -> bool:
@@ -47,7 +56,7 @@ def settled(finding: Finding) -> Finding:
 
 def unsure(finding: Finding) -> bool:
     """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
-    return is_noted(finding) or depends_on_the_start(finding)
+    return is_noted(finding) or depends_on_the_start(finding) or depends_on_the_way(finding)
 
 
 def is_noted(finding: Finding) -> bool:

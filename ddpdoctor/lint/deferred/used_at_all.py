@@ -15,7 +15,12 @@ from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
-from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
+from ddpdoctor.lint.deferred.open_findings import (
+    IF_SEVERAL_COME,
+    OF_SEVERAL_RANKS,
+    depends_on_the_start,
+    depends_on_the_way,
+)
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
@@ -304,7 +309,7 @@ def never_given(repository: Repository, finding: Finding) -> Confirmation | None
 def never_passed_so(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it runs only with a parameter of its function that no caller in the project passes so, in a project that
     has programs."""
-    if finding.severity is Severity.HINT or not depends_on_the_start(finding) or not repository.has_programs:
+    if not (depends_on_the_start(finding) or depends_on_the_way(finding)) or not repository.has_programs:
         return None
     for file, tree, line in parsed(places_of(finding)):
         function = innermost_function(tree, line)

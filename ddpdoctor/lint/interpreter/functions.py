@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ from ddpdoctor.lint.interpreter.results import CASTS, cast, made_by
 from ddpdoctor.lint.interpreter.sources import source_of
 from ddpdoctor.lint.interpreter.spawning import started
 from ddpdoctor.lint.interpreter.trace import QUIT, BlockExit, GroupEnd, Op
-from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
+from ddpdoctor.lint.knowledge import aliases, collectives, frameworks, vocabulary
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import (
     Arguments,
@@ -41,6 +42,8 @@ from ddpdoctor.lint.values.values import (
     of_object,
     unknown,
 )
+from ddpdoctor.program.modules import FunctionInfo
+from ddpdoctor.program.nodes import walk
 
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
@@ -84,8 +87,15 @@ def ends_in_order(given: Arguments, name: str) -> bool:
     return not given.opaque and (status is None or (status.known and status.constant in (None, 0)))
 
 
+def ends_job(function: FunctionInfo | None) -> bool:
+    """Whether a function has the scheduler end the job: no rank goes on where one of them leaves."""
+    nodes = walk(function.node) if function is not None else []
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return any(command in text for text in texts for command in vocabulary.ENDING_JOBS)
+
+
 def _exit(call: FunctionCall) -> Value | None:
-    is_done = call.path != "os.abort" and ends_in_order(call, "status")
+    is_done = call.path != "os.abort" and ends_in_order(call, "status") and not ends_job(call.frame.function)
     call.frame.out.append(BlockExit(QUIT if is_done else "exit", call.site))
     call.frame.mask = 0
     return NONE

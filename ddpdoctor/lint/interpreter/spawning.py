@@ -6,7 +6,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
-from ddpdoctor.lint.values.abstract_objects import Function, Items
+from ddpdoctor.lint.values.abstract_objects import Function, Items, Table
 from ddpdoctor.lint.values.tags import MADE_UP, Tag
 from ddpdoctor.lint.values.values import RANK_NUMBERS, Taint, Value, const, symbol_key, unknown
 from ddpdoctor.program.sites import SourceSite
@@ -45,7 +45,15 @@ def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site
 
 
 def _of_parent(value: Value) -> Value:
-    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them."""
+    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them, also inside of what
+    holds it."""
+    held = value.object
+    if isinstance(held, Items):
+        value = value.with_object(Items(tuple(map(_of_parent, held.items))))
+    elif isinstance(held, Table):
+        rest = _of_parent(held.rest) if held.rest is not None else None
+        entries = tuple((key, _of_parent(entry)) for key, entry in held.entries)
+        value = value.with_object(Table(entries, held.complete, rest))
     drawn = value.tags & (MADE_UP | Tag.RANDOM | Tag.OWN)
     if len(value.atoms) > 1 or not (drawn or value.taint is Taint.RANK_LOCAL):
         return value

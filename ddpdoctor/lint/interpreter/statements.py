@@ -42,7 +42,7 @@ def _return(machine: Machine, frame: Frame, node: Any) -> None:
 
 def _raise(machine: Machine, frame: Frame, node: Any) -> None:
     raised = machine.evaluate(frame, node.exc) if node.exc is not None else None
-    kind = QUIT if raised is not None and _is_done(raised) else "raise"
+    kind = QUIT if raised is not None and _is_done(raised) and not functions.ends_job(frame.function) else "raise"
     frame.out.append(BlockExit(kind, machine.site(frame, node)))
     frame.mask = 0
 

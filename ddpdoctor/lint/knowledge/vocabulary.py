@@ -129,6 +129,9 @@ COLLECTING = frozenset({
 PARSING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args"})
 #: decorators that pass command-line options or a configuration to a function as arguments
 CONFIGURING = frozenset({"hydra.main", "click.command", "click.group", "draccus.wrap", "pyrallis.wrap"})
+#: commands by which a process hands its job back to the scheduler, or ends it: all ranks end then (scontrol(1),
+#: scancel(1), bkill(1), qdel(1))
+ENDING_JOBS = ("scontrol requeue", "scancel", "bkill", "qdel")
 #: names of settings whose origin is not visible; all ranks have them alike
 SETTINGS_NAMES = frozenset({
     "args", "cfg", "config", "conf", "hparams", "opt", "opts", "options", "settings", "flags",

@@ -46,6 +46,7 @@ from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD177",
@@ -61,20 +62,29 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not loads or heuristics.ADDS_PREFIX.found_in_any(facts.texts):
         return
     bare, wrapped = saved_states.by_key(facts)
+    alike: dict[tuple[str, SourceSite], list[CallEvent]] = {}
     for call in loads:
         key = saved_states.key_of(call)
-        if not key or key in wrapped or key not in bare or _is_wrapped_later(facts, call):
-            continue
-        later = _may_be_wrapped_later(facts, call)
-        prepared = call.receiver is not None and not call.receiver.tags & Tag.WRAPPED
+        if key and key not in wrapped and key in bare and not _is_wrapped_later(facts, call):
+            alike.setdefault((_where(facts, call), bare[key].site), []).append(call)
+    for (condition, saved), calls in alike.items():
+        first, *others = calls
+        more = tuple((other.site, "and here") for other in others if other.site != first.site)
         message = Conditional(
-            _LATER if later else _BY_FRAMEWORK if prepared else "",
+            condition,
             "the wrapper wants keys that begin with `module.`, and those of the state that is saved do not: load it "
             "into the network inside",
         )
-        related = ((bare[key].site, "saved without the prefix"),)
-        severity = Severity.HINT if later else None
-        yield facts.finding(RULE, call.site, message, related=related, context=call.context, severity=severity)
+        related = ((saved, "saved without the prefix"), *dict.fromkeys(more))
+        severity = Severity.HINT if condition == _LATER else None
+        yield facts.finding(RULE, first.site, message, related=related, context=first.context, severity=severity)
+
+
+def _where(facts: ModuleFacts, call: CallEvent) -> str:
+    """The circumstance in which a load is of a state without the prefix, "" if it is in any."""
+    if _may_be_wrapped_later(facts, call):
+        return _LATER
+    return "" if call.receiver is None or call.receiver.tags & Tag.WRAPPED else _BY_FRAMEWORK
 
 
 _BY_FRAMEWORK = "where the framework wraps this network in DistributedDataParallel, "

@@ -115,6 +115,45 @@ def test_conditions_that_hold_on_a_line() -> None:
     assert held == [["a", "b"], ["a", "c"], ["a"]]
 
 
+MET = """\
+def run(a, b, c):
+    if a:
+        return
+    if b:
+        x()
+    elif c:
+        raise ValueError
+    else:
+        y()
+    for turn in range(3):
+        if turn:
+            x()
+        else:
+            continue
+        if not turn:
+            break
+        y()
+    z()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "met"),
+    [
+        (3, ["a"]),
+        (5, ["not a", "b"]),
+        (7, ["not a", "not b", "c"]),
+        (9, ["not a", "not b", "not c"]),
+        (12, ["not a", "turn"]),
+        (14, ["not a", "not turn"]),
+        (17, ["not a", "turn", "turn"]),
+        (18, ["not a"]),
+    ],
+)
+def test_what_has_to_hold_for_a_line_to_run(line: int, met: list[str]) -> None:
+    assert [ast.unparse(test) for test in enclosing.conditions_met(ast.parse(MET), line)] == met
+
+
 def test_conditions_on_which_a_line_depends() -> None:
     tree = ast.parse("if a:\n    x()\nelse:\n    def f():\n        y(1 if b\n          else 2)\nz()\n")
     held = [[ast.unparse(test) for test in enclosing.choices_at(tree, line)] for line in (2, 5, 6, 7)]

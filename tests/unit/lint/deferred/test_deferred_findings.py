@@ -2922,3 +2922,64 @@ def test_a_setting_that_all_commands_give_another_name(script: str, severity: st
     repository({"train.py": program, "run.sh": f"{script}\n", "README.md": "cifar10 and imagenet\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.severity.value == severity
+
+
+READS = """\
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def reading(data, bucket=True, shares=False):
+    if bucket:
+        return DataLoader(data, batch_size=4)
+    elif shares:
+        sampler = DistributedSampler(data)
+    else:
+        sampler = None
+    return DataLoader(data, batch_size=4, sampler=sampler, shuffle=True)
+"""
+CALLS_IT = """\
+import torch.distributed as dist
+
+from reads import reading
+
+if __name__ == "__main__":
+    dist.init_process_group("nccl")
+    train({call})
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        ("reading(data)", "hint"),
+        ("reading(data, bucket=True)", "hint"),
+        ("reading(data, True)", "hint"),
+        ("reading(data, False)", "warning"),
+        ("reading(data, bucket=args.bucket)", "warning"),
+        ("reading(data, **options)", "warning"),
+        ("reading(*options)", "warning"),
+        ("reading(data), reading(data, False)", "warning"),
+        ("partial(reading, data)", "warning"),
+        ("reading(data), KINDS['reading']", "warning"),
+    ],
+)
+def test_a_parameter_that_no_caller_passes_so(call: str, severity: str, repository: Repository) -> None:
+    repository({"reads.py": READS, "train.py": CALLS_IT.format(call=call), "run.sh": "torchrun train.py\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD104"}))).findings
+    assert finding.severity.value == severity
+    assert finding.message.startswith("if reading is called with another bucket, ") == (severity == "hint")
+
+
+@pytest.mark.parametrize(
+    ("readme", "severity"),
+    [
+        ("bash run.sh 4 --root data", "hint"),
+        ("bash run.sh 4 --root data\nbash run.sh 8 --do_test", "warning"),
+        ("nothing calls it", "warning"),
+    ],
+)
+def test_what_the_callers_of_a_script_hand_on(readme: str, severity: str, repository: Repository) -> None:
+    script = "torchrun --nproc_per_node $1 train.py ${@:2}\n"
+    repository({"train.py": SCORES, "run.sh": script, "README.md": f"```\n{readme}\n```\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert finding.severity.value == severity

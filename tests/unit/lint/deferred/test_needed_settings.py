@@ -27,6 +27,13 @@ def needed(program: str, line: int, values: dict[str, list[object]]) -> list[str
         ("config.sync_bn is not None", [False], False),
         ("not config.sync_bn", [False], False),
         ("config.sync_bn or config.apart", [False], False),
+        ("not config.sync_bn", [True, "all"], True),
+        ("not config.sync_bn", [True, False], False),
+        ("not (config.sync_bn or apart)", [True], True),
+        ("not (config.sync_bn and apart)", [True], False),
+        ("not config.sync_bn > 0", [True], False),
+        ("not config.sync_bn == 'all'", ["all"], True),
+        ("not os.path.exists(config.sync_bn)", ["all"], False),
     ],
 )
 def test_a_setting_with_none_of_whose_values_a_line_runs(condition: str, values: list[object], off: bool) -> None:
