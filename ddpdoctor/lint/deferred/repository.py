@@ -277,7 +277,7 @@ class Repository:
             said = (*self.launches.scripts.values(), *self.configurations.files.values())
             known = (name in STARTS and not stem) or any(map(word.search, said))
             around = re.compile(rb"\b" + (owner or plain) + rb"\b")
-            self._known_names[stem, name] = known or self._is_named_around(around)
+            self._known_names[stem, name] = known or self._is_named_around(around, b"" if stem else plain)
         return self._known_names[stem, name]
 
     @cached_property
@@ -329,12 +329,14 @@ class Repository:
         """Whether a file is a test, by its path in the repository."""
         return heuristics.OF_TESTS.found_in(path[len(self.root or self.top) :])
 
-    def _is_named_around(self, word: re.Pattern[bytes]) -> bool:
-        """Whether a program of the repository outside of the project's folder names something, or cannot be read."""
+    def _is_named_around(self, word: re.Pattern[bytes], name: bytes) -> bool:
+        """Whether a program of the repository outside of the project's folder names something, other than what it has
+        itself, or cannot be read; `name`: of a function or class."""
         paths = _programs(self.root) if self.root else []
         around = [p for p in paths if not p.startswith(f"{self.top}/") and not _is_apart(p[len(self.root) :])]
-        read = map(read_file, around)
-        return len(paths) > MOST_CALLERS or any(raw is None or word.search(raw) for raw in read)
+        read = ((path, read_file(path)) for path in around)
+        named = ((path, raw) for path, raw in read if raw is None or word.search(raw))
+        return len(paths) > MOST_CALLERS or any(raw is None or not _has_its_own(path, raw, name) for path, raw in named)
 
     def _read(self, endings: tuple[str, ...], largest: int = LARGEST_SCRIPT) -> dict[str, bytes]:
         """The repository's files with these endings by path, those of a size that people write."""
@@ -450,6 +452,20 @@ _OF_ROOTS = ((".github",), ("license",), ("licence",), (".gitignore", "readme"))
 def _looks_like_root(folder: str) -> bool:
     held = {name.lower().rpartition(".")[0] or name.lower() for name in names_in(folder)}
     return any(held.issuperset(names) for names in _OF_ROOTS)
+
+
+def _has_its_own(path: str, raw: bytes, name: bytes) -> bool:
+    """Whether a program defines a function or class itself, or imports it from a file beside it."""
+    if not name:
+        return False
+    if re.search(rb"^(?:async def|def|class)[ \t]+" + name + rb"\b", raw, re.MULTILINE):
+        return True
+    found = re.findall(rb"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b[^\n#]*\b" + name + rb"\b", raw, re.MULTILINE)
+    return bool(found) and all(_lies_beside(path, module.decode()) for module in found)
+
+
+def _lies_beside(path: str, module: str) -> bool:
+    return any(is_file(f"{posixpath.dirname(path)}/{module.replace('.', '/')}{end}") for end in (".py", "/__init__.py"))
 
 
 def _names(text: bytes, name: bytes) -> bool:

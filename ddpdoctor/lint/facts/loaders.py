@@ -13,7 +13,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.instances import instance_value
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values import loader_join
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Listed, Made
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Listed, Made, Table
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, union
 from ddpdoctor.lint.values.values import Taint, Value, symbol_key
@@ -68,8 +68,16 @@ def drops_last(made: Made, position: int) -> bool | None:
     """Whether `drop_last` is set; None if that is not known."""
     given = made.argument(position, "drop_last")
     if given is None:
-        return None if made.opaque else False
+        return None if _may_be_given(made, "drop_last") else False
     return bool(given.constant) if given.known else None
+
+
+def _may_be_given(made: Made, name: str) -> bool:
+    """Whether arguments that are unpacked may hold one of a name."""
+    unpacked = [value.object for key, value in made.keywords if key == "**"]
+    tables = [held for held in unpacked if isinstance(held, Table) and held.complete]
+    plain = len(tables) == len(unpacked) and not any(key == "*" for key, _ in made.keywords)
+    return not plain or any(key == name for table in tables for key, _ in table.entries)
 
 
 def shard_tags(facts: ModuleFacts, value: Value) -> Tags:

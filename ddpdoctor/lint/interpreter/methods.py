@@ -86,9 +86,13 @@ def called(call: MethodCall) -> Value:
             return value
     origin = call.receiver.tags if call.name != "module" else NO_TAGS
     given = union(v.tags for v in call.given) if call.name in _DIFFERENTIABLE else NO_TAGS
-    made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
     tags = ((origin | given) & ORIGIN) | (given & Tag.EVALUATED) | (call.receiver.tags & MADE_UP)
-    return unknown("method", call.site, tags=tags).with_object(made)
+    return unknown("method", call.site, tags=tags).with_object(_by_method(call))
+
+
+def _by_method(call: MethodCall) -> Made:
+    """What a method gives of which nothing more is known."""
+    return Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
 
 
 def _sharded_forward(call: MethodCall) -> Value | None:
@@ -225,6 +229,21 @@ def _collected(call: MethodCall) -> None:
             call.frame.env[owner.id] = known.tagged(Tag.COLLECTED | own & Tag.EVALUATED)
 
 
+def _share(call: MethodCall) -> Value | None:
+    """A rank's own rows of a data set: `rows.shard(world, rank)`, whose lengths differ by one (datasets 4.0,
+    Dataset.shard), and `rows.select(range(rank, len(rows), world))`."""
+    if call.name == "select":
+        picked = call.argument(0, "indices")
+        tags = picked.tags & (Tag.SHARD | Tag.BLOCK) if picked is not None else NO_TAGS
+    else:
+        number, index = call.argument(0, "num_shards"), call.argument(1, "index")
+        of_ranks = number is not None and index is not None and number.tags & Tag.WORLD and index.tags & Tag.RANK
+        tags = Tag.SHARD if of_ranks else NO_TAGS
+    if not tags:
+        return None
+    return unknown("share", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(_by_method(call))
+
+
 def _joined(call: MethodCall) -> Value | None:
     """`"-".join(parts)`: a text that holds what its parts hold, such as a rank or a moment."""
     parts = call.args[0].object if len(call.args) == 1 else None
@@ -292,8 +311,7 @@ def _generated(call: MethodCall) -> Value | None:
     # a network that encodes or decodes may compute a loss as well
     tags |= Tag.EXAMPLE if call.name in vocabulary.GENERATING else NO_TAGS
     tags |= union(own) & Tag.EXAMPLE if call.name == "decode" else NO_TAGS
-    made = Made(f"?.{call.name}", call.site, (call.receiver, *call.args), call.keywords, call.node)
-    return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(made)
+    return unknown("generated", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(_by_method(call))
 
 
 def _differs_in_size(call: MethodCall) -> bool:
@@ -487,6 +505,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_moved, _MOVING),
     (_collected, ("append", "extend", "add_batch")),
     (_joined, ("join",)),
+    (_share, ("select", "shard")),
     (_generated, vocabulary.GENERATING | vocabulary.CODING),
     (_computed, {"__call__", *vocabulary.PURE_METHODS}),
 )

@@ -45,7 +45,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values import containers
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Method
+from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model import c10d
@@ -77,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             loader = loaders.loader_of(loop.over)
             if loader is None or not _ragged(loader):
                 continue
-            if _is_even(facts, loop) and not _is_of_full_batches(facts, call, loop):
+            if not _parts_the_ranks(facts, loop) and not _is_of_full_batches(facts, call, loop):
                 continue
             if not _told_sizes(facts, call):
                 yield _finding(facts, call, loader)
@@ -110,14 +110,14 @@ _DEEPEST = 8
 _UNEVEN_WORD = "even_batches"
 
 
-def _is_even(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
-    """Whether every rank gets as many samples in each batch, or may: from a sampler for several ranks, one of the
-    program's own, or because Accelerate fills up the last batches."""
-    given = loaders.given_sampler(loop.over)
-    if loaders.sampler_of(loop.over) is not None or (given is not None and isinstance(given.object, Instance)):
-        return True
-    prepared = loop.over is not None and bool(loop.over.tags & Tag.PREPARED)
-    return prepared and not any(_UNEVEN_WORD in m.words for m in facts.modules)
+def _parts_the_ranks(facts: ModuleFacts, loop: EnclosingLoop) -> bool:
+    """Whether a last batch is smaller on some ranks only: they have shares of different lengths, of which Accelerate
+    fills up the last batches unless it is told not to."""
+    if loop.over is None:
+        return False
+    if loop.over.tags & Tag.PREPARED:
+        return any(_UNEVEN_WORD in m.words for m in facts.modules)
+    return loaders.share_of(facts, loop.over) is not None
 
 
 def _grows_with_batch(value: Value, depth: int = 0) -> bool:
