@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from ddpdoctor.lint.facts import blocks, loaders
+from ddpdoctor.lint.facts import blocks, loaders, unheard_epochs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases, packages
@@ -21,6 +21,8 @@ class EpochSet(Enum):
     """Where a sampler's epoch is set."""
 
     NEVER = "never"
+    #: only of a sampler that the loader has beside it
+    UNHEARD = "unheard"
     #: only where the epoch loop does not repeat it
     OUTSIDE = "outside the loop"
     #: in each epoch, or by something that probably does so
@@ -35,17 +37,24 @@ def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochS
     result = EpochSet.NEVER
     calls = _calls(facts)
     lazy = _is_lazy(facts, iteration)
+    beside = unheard_epochs.found(facts, iteration.loop.over)
     for node in _mentions(facts):
+        if node in beside:
+            continue
         for call in calls.get(id(node), [None]):
             receiver = call.receiver if call is not None else None
             one = _sampler(receiver)
+            if unheard_epochs.has_none(receiver):
+                continue
             if call is None or one is None:
                 return EpochSet.IN_LOOP
             if one.site == sampler.site:
                 if any(loop.node in around for loop in call.context.loops) or (lazy and _in_turns(call)):
                     return EpochSet.IN_LOOP
                 result = EpochSet.OUTSIDE
-    return EpochSet.IN_LOOP if result is EpochSet.NEVER and _by_a_hook(facts) else result
+    if result is EpochSet.NEVER and _by_a_hook(facts):
+        return EpochSet.IN_LOOP
+    return EpochSet.UNHEARD if result is EpochSet.NEVER and beside else result
 
 
 def _by_a_hook(facts: ModuleFacts) -> bool:
