@@ -122,13 +122,7 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         here = place if local else iteration.loop.site
         so = f"so every epoch has the same order: {_where(facts, iteration, epochs)}"
         said = f"{_WHERE_SET[found].format('this sampler' if local else 'the sampler of this loader')}, {so}"
-        related: tuple[tuple[SourceSite, str], ...]
-        related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
-        if not local:
-            related = (related[0], (place, "the sampler is created here"))
-        if found is EpochSet.UNHEARD:
-            told = unheard_epochs.found(facts, iteration.loop.over).values()
-            related += tuple((site, "called on the loader's own sampler, if that has it") for site in told)
+        related = _related(facts, iteration, epochs, place)
         fix = _fix(facts, iteration, sampler, epochs) if not _begins_anew(iteration) else None
         trains = loop_purpose.trains(facts, iteration)
         if not trains and _to_evaluate(sampler):
@@ -153,6 +147,17 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=open_,
         )
+
+
+def _related(
+    facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop, made: SourceSite
+) -> tuple[tuple[SourceSite, str], ...]:
+    """The loops, the sampler where it is not in this file, and the calls that do not reach it."""
+    local = made.file == facts.module.path
+    second = (iteration.loop.site, "the loader is iterated here") if local else (made, "the sampler is created here")
+    told = unheard_epochs.found(facts, iteration.loop.over).values()
+    beside = ((site, "called on the loader's own sampler, if that has it") for site in told)
+    return ((epochs.site, "the epoch loop"), second, *beside)
 
 
 #: what is said of the sampler
