@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from enum import Enum
 
-from ddpdoctor.lint.facts import blocks, loaders
+from ddpdoctor.lint.facts import blocks, loaders, unheard_epochs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
 from ddpdoctor.lint.knowledge import aliases, packages
@@ -21,6 +21,8 @@ class EpochSet(Enum):
     """Where a sampler's epoch is set."""
 
     NEVER = "never"
+    #: only of a sampler that the loader has beside it
+    UNHEARD = "unheard"
     #: only where the epoch loop does not repeat it
     OUTSIDE = "outside the loop"
     #: in each epoch, or by something that probably does so
@@ -29,23 +31,33 @@ class EpochSet(Enum):
 
 def epoch_set(facts: ModuleFacts, iteration: Iteration, sampler: Made) -> EpochSet:
     """Whether a loop around the loader's own sets the sampler's epoch in each iteration."""
-    around = {loop.node for loop in iteration.context.loops}
     if _counts(facts, iteration.loop.over):
         return EpochSet.IN_LOOP
-    result = EpochSet.NEVER
     calls = _calls(facts)
+    beside = unheard_epochs.found(facts, iteration.loop.over)
+    uses = (call for node in _mentions(facts) if node not in beside for call in calls.get(id(node), [None]))
     lazy = _is_lazy(facts, iteration)
-    for node in _mentions(facts):
-        for call in calls.get(id(node), [None]):
-            receiver = call.receiver if call is not None else None
-            one = _sampler(receiver)
-            if call is None or one is None:
-                return EpochSet.IN_LOOP
-            if one.site == sampler.site:
-                if any(loop.node in around for loop in call.context.loops) or (lazy and _in_turns(call)):
-                    return EpochSet.IN_LOOP
-                result = EpochSet.OUTSIDE
-    return EpochSet.IN_LOOP if result is EpochSet.NEVER and _by_a_hook(facts) else result
+    told = {_told(call, iteration, sampler, lazy=lazy) for call in uses}
+    if EpochSet.IN_LOOP in told:
+        return EpochSet.IN_LOOP
+    if EpochSet.OUTSIDE in told:
+        return EpochSet.OUTSIDE
+    if _by_a_hook(facts):
+        return EpochSet.IN_LOOP
+    return EpochSet.UNHEARD if beside else EpochSet.NEVER
+
+
+def _told(call: CallEvent | None, iteration: Iteration, sampler: Made, *, lazy: bool) -> EpochSet:
+    """Where one use of the method sets the sampler's epoch; in the loop, too, where it is not known what it sets."""
+    receiver = call.receiver if call is not None else None
+    one = _sampler(receiver)
+    if unheard_epochs.has_none(receiver) or (one is not None and one.site != sampler.site):
+        return EpochSet.NEVER
+    if call is None or one is None:
+        return EpochSet.IN_LOOP
+    around = {loop.node for loop in iteration.context.loops}
+    inside = any(loop.node in around for loop in call.context.loops) or (lazy and _in_turns(call))
+    return EpochSet.IN_LOOP if inside else EpochSet.OUTSIDE
 
 
 def _by_a_hook(facts: ModuleFacts) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import sampler_copies
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -56,6 +57,16 @@ def turns_by_itself(sampler: Value) -> bool:
     added = [n.target for n in walk(order.node) if isinstance(n, ast.AugAssign)] if order is not None else []
     counts = any(isinstance(target, ast.Attribute) for target in added)
     return counts or not words & {"epoch", "__iter__"}
+
+
+def reorders_batches(value: Value) -> bool:
+    """Whether a sampler of batches of the project puts what it gets in an order of its own."""
+    loader = loader_of(value)
+    batches = loader.argument(4, "batch_sampler") if loader is not None else None
+    obj = batches.object if batches is not None else None
+    order = obj.info.methods.get("__iter__") if isinstance(obj, Instance) else None
+    words = {last_name(n.func) for n in walk(order.node) if isinstance(n, ast.Call)} if order is not None else set()
+    return not sampler_copies.SHUFFLING.isdisjoint(words)
 
 
 def shuffles(sampler: Made) -> bool:

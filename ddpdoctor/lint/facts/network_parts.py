@@ -78,9 +78,10 @@ class Parts:
             of_wrapper = obj.name == "module" and wrapping.wrapper_of(obj.receiver) is not None
             owner = self.part(obj.receiver, depth - 1)
             return owner if owner is None or of_wrapper else (owner[0], (*owner[1], obj.name))
-        return self._of_key(key) if key is not None else None
+        return self.of_key(key) if key is not None else None
 
-    def _of_key(self, key: int) -> Part | None:
+    def of_key(self, key: int) -> Part | None:
+        """The part that an object is, by its identity."""
         names: tuple[str, ...] = ()
         while key in self._owners and len(names) < _DEPTH:
             owner = self._owners[key]

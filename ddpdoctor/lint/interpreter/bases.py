@@ -15,7 +15,7 @@ from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.text import text_of
 
 #: classes of torch whose constructor arguments are tracked through subclasses
-_FOLLOWED = frozenset({aliases.LOADER, aliases.SAMPLER})
+_FOLLOWED = frozenset({aliases.LOADER, aliases.SAMPLER, aliases.BATCH_SAMPLER})
 _FIELDS = ("dataclasses.field", "attr.ib", "attr.field", "attrs.field", "pydantic.Field")
 #: the key under which an object stores the call of its base's constructor
 _BASE = "super()"

@@ -13,7 +13,7 @@ from ddpdoctor.program.nodes import last_name, walk
 #: parameters of torch's sampler that a copy has as well
 _PARAMETERS = frozenset({"num_replicas", "rank", "shuffle", "seed", "drop_last"})
 #: how a sampler puts its indices in another order
-_SHUFFLING = frozenset({"randperm", "shuffle", "permutation", "multinomial"})
+SHUFFLING = frozenset({"randperm", "shuffle", "permutation", "multinomial"})
 
 
 def torch_sampler(obj: Instance, node: ast.Call | None) -> Made | None:
@@ -43,7 +43,7 @@ def _shuffles(order: FunctionInfo) -> Value:
     nodes = walk(order.node)
     if any(isinstance(node, (ast.If, ast.IfExp)) for node in nodes):
         return unknown("shuffles", id(order))
-    return const(any(isinstance(n, ast.Attribute) and n.attr in _SHUFFLING for n in nodes))
+    return const(any(isinstance(n, ast.Attribute) and n.attr in SHUFFLING for n in nodes))
 
 
 def _pads(obj: Instance) -> bool:

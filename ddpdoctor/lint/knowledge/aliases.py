@@ -10,6 +10,7 @@ OPERATION = "torch.autograd.Function"
 ENGINE = "deepspeed.DeepSpeedEngine"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"
+BATCH_SAMPLER = "torch.utils.data.BatchSampler"
 #: other names of the same object
 SPELLINGS = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
@@ -19,7 +20,7 @@ SPELLINGS = {
     "torch.utils.data.sampler.SequentialSampler": "torch.utils.data.SequentialSampler",
     "torch.utils.data.sampler.WeightedRandomSampler": "torch.utils.data.WeightedRandomSampler",
     "torch.utils.data.sampler.SubsetRandomSampler": "torch.utils.data.SubsetRandomSampler",
-    "torch.utils.data.sampler.BatchSampler": "torch.utils.data.BatchSampler",
+    "torch.utils.data.sampler.BatchSampler": BATCH_SAMPLER,
     "torch.utils.data.dataset.IterableDataset": "torch.utils.data.IterableDataset",
     "torch.utils.data.dataset.random_split": "torch.utils.data.random_split",
     "torch.utils.data.dataset.Subset": "torch.utils.data.Subset",

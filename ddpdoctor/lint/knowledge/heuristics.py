@@ -371,6 +371,11 @@ EVALUATED = _pattern(
     "DD101: a factory of loaders, one of them for an evaluation",
     r"(?<![a-z])(val|valid|validation|eval|evaluation|test|dev)(?![a-z])(?!_train)",
 )
+LOADERS = _pattern(
+    "a variable of this name is a loader",
+    "DD101: told to the sampler that a loader of batches has beside it",
+    r"loader|(?<![a-z])dl$",
+)
 DATA_CLASS = _pattern("a class holds data, by its name", "DD136: data that are made up", r"data|loader|sampler")
 AVERAGES = _pattern(
     "a copy of a network, or its class, averages the weights over time",

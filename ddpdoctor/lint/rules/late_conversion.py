@@ -3,8 +3,8 @@
 ## What it does
 Finds parameters that are frozen, and layers that are replaced, after the network was wrapped in
 DistributedDataParallel, in code that continues training; and parameters that were frozen when it was wrapped, and are
-unfrozen after, also by functions and methods of the project, by the name of the part, and in hooks that the settings
-choose.
+unfrozen after, also by functions and methods of the project, by the name or the number of the part, in a loop over some
+of them, and in hooks that the settings choose.
 
 ## Why it harms
 The wrapper lists the parameters once, at construction, and waits in every backward pass for the gradient of each. The
@@ -34,7 +34,8 @@ No automatic fix.
 ## When it is wrong
 With `find_unused_parameters=True` freezing works and is not reported. A network of which all parameters are frozen is a
 teacher, which never runs backward, and is not reported. Code that unfreezes parameters again or wraps the network again
-is not reported either, nor, of what is unfrozen, code that averages gradients itself. `torch.compile` of a wrapped
+is not reported either, nor, of what is unfrozen, code that averages gradients itself. Where a number chooses a layer,
+some layer of the same list was frozen: it is taken to be that one. `torch.compile` of a wrapped
 model is the right order and is not reported.
 
 ## References

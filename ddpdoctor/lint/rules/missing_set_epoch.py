@@ -1,7 +1,8 @@
 """DistributedSampler without set_epoch
 
 ## What it does
-Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`. It is
+Finds a shuffling `DistributedSampler` whose loader is iterated in an epoch loop without any call of `set_epoch`, or
+with one that asks `loader.sampler` whether it has epochs, where the sampler is in the loader's `batch_sampler`. It is
 an error where the loop over the loader goes back over what it gets, itself or in a function that it calls: of an
 evaluation the order does not matter, nor where the gradients are only read and nothing changes weights. Of data that
 are random numbers, made up when the data set is, it is a hint. It is a warning where an option says how many epochs
@@ -49,7 +50,7 @@ import ast
 import posixpath
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, loop_purpose, random_draws
+from ddpdoctor.lint.facts import blocks, epoch_calls, loaders, loop_purpose, random_draws, unheard_epochs
 from ddpdoctor.lint.facts.epoch_calls import EpochSet
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, Iteration
@@ -119,14 +120,9 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = _place(iteration, sampler)
         local = place.file == facts.module.path
         here = place if local else iteration.loop.site
-        said = (
-            f"set_epoch is never called on {'this sampler' if local else 'the sampler of this loader'}"
-            f"{' in its loop' if found is EpochSet.OUTSIDE else ''}, so every epoch has the same order: "
-            f"{_where(facts, iteration, epochs)}"
-        )
-        related = ((epochs.site, "the epoch loop"), (iteration.loop.site, "the loader is iterated here"))
-        if not local:
-            related = (related[0], (place, "the sampler is created here"))
+        so = f"so every epoch has the same order: {_where(facts, iteration, epochs)}"
+        said = f"{_WHERE_SET[found].format('this sampler' if local else 'the sampler of this loader')}, {so}"
+        related = _related(facts, iteration, epochs, place)
         fix = _fix(facts, iteration, sampler, epochs) if not _begins_anew(iteration) else None
         trains = loop_purpose.trains(facts, iteration)
         if not trains and _to_evaluate(sampler):
@@ -139,7 +135,8 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             sure = severity is Severity.ERROR
             severity = Severity.WARNING if sure else Severity.HINT
             open_ = Unconfirmed(epochs.site, RelatedRole.UNSTARTED) if sure else None
-        if random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")) or _drawn(facts, sampler):
+        # who tells epochs, though in vain, wants another order for each
+        if found is not EpochSet.UNHEARD and _is_random(facts, sampler):
             message = Conditional("once it trains on other data than random numbers, ", said)
             severity = Severity.HINT
         yield facts.finding(
@@ -150,6 +147,25 @@ def _repeated(facts: ModuleFacts) -> Iterator[Finding | None]:
             severity=severity,
             unconfirmed=open_,
         )
+
+
+def _related(
+    facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop, made: SourceSite
+) -> tuple[tuple[SourceSite, str], ...]:
+    """The loops, the sampler where it is not in this file, and the calls that do not reach it."""
+    local = made.file == facts.module.path
+    second = (iteration.loop.site, "the loader is iterated here") if local else (made, "the sampler is created here")
+    told = unheard_epochs.found(facts, iteration.loop.over).values()
+    beside = ((site, "called on the loader's own sampler, if that has it") for site in told)
+    return ((epochs.site, "the epoch loop"), second, *beside)
+
+
+#: what is said of the sampler
+_WHERE_SET = {
+    EpochSet.NEVER: "set_epoch is never called on {}",
+    EpochSet.OUTSIDE: "set_epoch is never called on {} in its loop",
+    EpochSet.UNHEARD: "set_epoch is never called on {}, which is in the batch_sampler: the loader's own has none",
+}
 
 
 def _begun_anew(facts: ModuleFacts) -> Iterator[Iteration]:
@@ -173,6 +189,11 @@ def _where(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop) -> s
     return f"call it in the loop at line {epochs.site.line}{of}"
 
 
+def _is_random(facts: ModuleFacts, sampler: Made) -> bool:
+    """Whether the data are random numbers."""
+    return random_draws.made_up(facts.analysis, sampler.argument(0, "dataset")) or _drawn(facts, sampler)
+
+
 def _drawn(facts: ModuleFacts, sampler: Made) -> bool:
     """Whether the data are what a function of the project draws."""
     given = sampler.node.args[0] if sampler.node is not None and sampler.node.args else None
@@ -189,7 +210,7 @@ def _sampler(iteration: Iteration) -> Made | None:
     sampler, given = loaders.sampler_of(over), loaders.given_sampler(over)
     if sampler is None or given is None or loaders.turns_by_itself(given):
         return None
-    return sampler if loaders.shuffles(sampler) else None
+    return sampler if loaders.shuffles(sampler) and not loaders.reorders_batches(over) else None
 
 
 def _in_any_order(facts: ModuleFacts, iteration: Iteration, epochs: EnclosingLoop, sampler: Made) -> bool:

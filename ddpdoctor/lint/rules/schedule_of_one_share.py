@@ -2,7 +2,8 @@
 
 ## What it does
 Finds a schedule of the learning rate that is given to Accelerate's `prepare`, and whose length is computed from the
-number of batches of a loader that was prepared before, or is the number of updates after which the training loop ends.
+number of batches of a loader that was prepared before, or from a length that was divided by the number of processes, or
+is the number of updates after which the training loop ends.
 
 ## Why it harms
 A prepared schedule makes as many steps as there are processes whenever the optimizer makes one, since its length is
@@ -24,8 +25,8 @@ model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 schedule = CosineAnnealingLR(optimizer, T_max=epochs * len(loader) * accelerator.num_processes)
 schedule = accelerator.prepare(schedule)
 ```
-or count the batches before the loader is prepared. A given number of updates is multiplied in the same way:
-`num_training_steps=args.max_steps * accelerator.num_processes`.
+or count the batches before the loader is prepared, and divide them by nothing. A given number of updates is multiplied
+in the same way: `num_training_steps=args.max_steps * accelerator.num_processes`.
 
 ## Fix safety
 No automatic fix.
@@ -52,7 +53,7 @@ from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Enclosing, Function, Items, Listed, Made
 from ddpdoctor.lint.values.tags import Tag, union
-from ddpdoctor.lint.values.values import WORLD_NUMBER, Value
+from ddpdoctor.lint.values.values import WORLD_NUMBER, Value, is_of_all
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -154,8 +155,7 @@ def _is_of_share(facts: ModuleFacts, value: Value) -> bool:
     """Whether what a schedule is given is one rank's number of batches, which nothing multiplies by the number of
     ranks."""
     parts = list(_within(value))
-    tags = union(part.tags for part in parts)
-    if not tags & Tag.OF_SHARE or tags & Tag.WORLD:
+    if not union(part.tags for part in parts) & Tag.OF_SHARE or any(map(is_of_all, parts)):
         return False
     return not any(heuristics.COUNTS_PROCESSES.found_in_any(reckoned.names(facts, part)) for part in parts)
 

@@ -1,8 +1,8 @@
 """set_epoch without effect or with an error
 
 ## What it does
-Finds `set_epoch` called on a `DataLoader` or on a sampler that has no such method, and `set_epoch` called with a
-constant inside the epoch loop.
+Finds `set_epoch` called on a `DataLoader` or on a sampler that has no such method, such as `loader.sampler` of a loader
+that was given a `batch_sampler`, and `set_epoch` called with a constant inside the epoch loop.
 
 ## Why it harms
 `DataLoader` has no `set_epoch`: the call raises AttributeError. With a constant, every epoch has the same order.
@@ -71,8 +71,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         assert call.receiver is not None
         if obj.path in _WITHOUT and not call.receiver.tags & (Tag.MAYBE | Tag.PREPARED):
-            kind = obj.path.rpartition(".")[2]
-            message = f"a {kind} has no set_epoch: call it on its DistributedSampler"
+            message = f"a {_kind(obj)} has no set_epoch: call it on its DistributedSampler"
             yield facts.finding(RULE, call.site, message, context=call.context)
         elif obj.path == aliases.SAMPLER and _repeated(call) and call.args and call.args[0].known:
             # who evaluates wants the same order each time, also in `epoch if training else 0`
@@ -82,6 +81,13 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             constant = call.args[0].constant
             message = f"set_epoch({constant!r}) in a loop: every epoch has the same order; pass the number of the epoch"
             yield facts.finding(RULE, call.site, message, context=call.context)
+
+
+def _kind(made: Made) -> str:
+    """The class of what has no epochs, and whose it is."""
+    kind = made.path.rpartition(".")[2]
+    # the program does not make it
+    return f"{kind}, which a loader has beside its batch_sampler," if made.node is None else kind
 
 
 def _evaluates(facts: ModuleFacts, sampler: Made) -> bool:

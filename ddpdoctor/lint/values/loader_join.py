@@ -6,10 +6,12 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Class, External, Instance, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Value, of_object
 from ddpdoctor.program.nodes import last_name
 
-_PLAIN = frozenset(f"torch.utils.data.{name}" for name in ("RandomSampler", "SequentialSampler"))
+#: the sampler of a loader to which none is given
+IN_ORDER = "torch.utils.data.SequentialSampler"
+_PLAIN = frozenset({"torch.utils.data.RandomSampler", IN_ORDER})
 
 
 def made_of(value: Value | None) -> Made | None:
@@ -21,9 +23,9 @@ def made_of(value: Value | None) -> Made | None:
 
 def given_sampler(loader: Made) -> Value | None:
     """The sampler given to a loader, also inside a BatchSampler."""
-    batches = loader.argument(4, "batch_sampler")
-    if batches is not None and isinstance(batches.object, Made) and batches.object.path.endswith(".BatchSampler"):
-        return batches.object.argument(0, "sampler")
+    batches = made_of(loader.argument(4, "batch_sampler"))
+    if batches is not None and batches.path.endswith(".BatchSampler"):
+        return batches.argument(0, "sampler")
     return loader.argument(3, "sampler")
 
 
@@ -31,7 +33,7 @@ def given_sampler(loader: Made) -> Value | None:
 _KEPT = {
     (aliases.LOADER, "sampler"): 3,
     (aliases.LOADER, "batch_sampler"): 4,
-    ("torch.utils.data.BatchSampler", "sampler"): 0,
+    (aliases.BATCH_SAMPLER, "sampler"): 0,
 }
 
 
@@ -42,7 +44,17 @@ def kept(value: Value, name: str) -> Value | None:
     if made is None or position is None or value.tags & Tag.PREPARED:
         return None
     given = made.argument(position, name)
+    if given is None and name == "sampler" and made.path == aliases.LOADER:
+        return _beside_batches(value, made)
     return given if given is not None and given.object is not None else None
+
+
+def _beside_batches(value: Value, loader: Made) -> Value | None:
+    """The sampler that a loader makes and never asks, since it is given a sampler of batches."""
+    batches = loader.argument(4, "batch_sampler")
+    if batches is None or batches.object is None or loader.opaque:
+        return None
+    return of_object(Made(IN_ORDER, loader.site, loader.args[:1])).with_tags(value.tags & Tag.MAYBE)
 
 
 def shared(one: Value, two: Value) -> Value | None:
@@ -81,11 +93,12 @@ def _manner(made: Made) -> tuple[object, ...]:
         return turned
     value = given_sampler(made)
     sampler = made_of(value)
+    alone = made.argument(4, "batch_sampler") is None
     if sampler is not None and sampler.path in _TURNED:
-        return (*turned, sampler.path, *_manner(sampler))
+        return (*turned, alone, sampler.path, *_manner(sampler))
     none = value is None or (value.known and value.constant is None)
     given = None if value is None or none else value.object or value.atoms
-    return (*turned, sampler.path if sampler is not None else given, made.argument(4, "batch_sampler") is None)
+    return (*turned, alone, sampler.path if sampler is not None else given)
 
 
 def _extends_loader(value: Value) -> bool:

@@ -95,7 +95,8 @@ class Tag:
     CEIL: Final = 1 << 24
     #: never ends
     ENDLESS: Final = 1 << 25
-    #: counts the batches that a framework leaves to each rank, in whatever it is computed from; not that of all ranks
+    #: counts the batches that a framework leaves to each rank, or is a length divided by the number of ranks, in
+    #: whatever it is computed from; not that of all ranks
     OF_SHARE: Final = 1 << 49
     #: ends after a number of elements that is equal on all ranks
     CUT: Final = 1 << 26

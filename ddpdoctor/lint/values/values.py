@@ -7,7 +7,7 @@ again, so that two tests of `args.distributed` take the same branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -160,14 +160,19 @@ FALSE = const(False)
 NONE = const(None)
 
 
-def join_tags(values: Iterable[Value]) -> Tags:
+def join_tags(values: Sequence[Value]) -> Tags:
     """The tags of a value computed from all of these values."""
     tags = NO_TAGS
     for value in values:
         tags |= value.tags
-    if tags & Tag.OF_SHARE and tags & Tag.WORLD:
+    if tags & Tag.OF_SHARE and any(map(is_of_all, values)):
         tags &= ~Tag.OF_SHARE
     return tags & STICKY
+
+
+def is_of_all(value: Value) -> bool:
+    """Whether it is the number of ranks, or computed from it, and does not count what one rank has."""
+    return value.tags & (Tag.OF_SHARE | Tag.WORLD) == Tag.WORLD
 
 
 def lift(name: str, fn: Callable[..., Any], values: Sequence[Value]) -> Value:
@@ -244,6 +249,8 @@ def binary(name: str, left: Value, right: Value) -> Value:
         result = symbol(name, left.atoms, right.atoms, taint=taint)
         return Value((result,), taint, None, join_tags((left, right)) | of_all)
     made = lift(name, fn, (left, right))
+    if left.tags & Tag.LENGTH and name in ("Div", "FloorDiv") and is_of_all(right):
+        made = made.tagged(Tag.OF_SHARE)
     if of_all:
         return made.tagged(of_all)
     # a number of the node in a text is still one: `"cuda:" + str(index)`; in a sum it need not be
