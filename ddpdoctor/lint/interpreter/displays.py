@@ -237,7 +237,8 @@ def _picks(index: Value) -> bool:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM)
+    # of a clock's text the first part may be the day, which is the same on all ranks
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM | Tag.UNIQUE)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
