@@ -10,6 +10,8 @@ OPERATION = "torch.autograd.Function"
 ENGINE = "deepspeed.DeepSpeedEngine"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"
+#: a dict of networks, which are parts of one
+PARTS_BY_NAME = "torch.nn.ModuleDict"
 #: other names of the same object
 SPELLINGS = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
