@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.interpreter.classes import find_method, mro
+from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, heuristics
@@ -13,6 +14,7 @@ from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, It
 from ddpdoctor.lint.values.values import Value, of_object
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import dotted, last_name, walk
+from ddpdoctor.program.sites import SourceSite
 
 #: most classes and containers that are looked at for one network
 _MOST = 12
@@ -45,6 +47,15 @@ def closure(machine: Machine, network: Value) -> list[ClassInfo]:
         inner = classes(machine, of_object(Instance(info, None)))
         found.extend(one for one in inner if one not in found)
     return found
+
+
+def makes(machine: Machine, network: Value, site: SourceSite, context: Context) -> bool:
+    """Whether what is done at a place makes a part of a network: one of its classes does it, or it was given what was
+    made there."""
+    if any(isinstance(part, Made) and part.site == site for part in _parts(network)):
+        return True
+    makers = {f"{info.name}.__init__" for info in closure(machine, network)}
+    return not makers.isdisjoint(context.calls)
 
 
 def _parts(network: Value) -> Iterator[Instance | Made]:

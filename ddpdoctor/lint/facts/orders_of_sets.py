@@ -37,8 +37,8 @@ def numbered(facts: ModuleFacts) -> Iterator[CallEvent]:
 
 def collectives_in_one(facts: ModuleFacts) -> Iterator[tuple[CallEvent, EnclosingLoop]]:
     """Collectives of what a loop takes out of a set of texts, or out of what is in its order; and that loop."""
-    if facts.named(*frameworks.PROCESSES):
-        return  # a process that was forked has the salt of its parent
+    if salted_alike(facts):
+        return
     found: set[SourceSite] = set()
     for call in facts.named(*(path for path, spec in collectives.COLLECTIVES.items() if spec.op not in _WITHOUT_DATA)):
         if call.context.some_ranks_only or call.site in found:
@@ -49,14 +49,19 @@ def collectives_in_one(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Enclosin
                 yield call, loop
 
 
+def salted_alike(facts: ModuleFacts) -> bool:
+    """Whether all ranks have one salt: a process that was forked has that of its parent, and a program may set it."""
+    return bool(facts.named(*frameworks.PROCESSES)) or any(_SETTING in text for text in facts.texts)
+
+
 #: collectives in which all turns of a loop are alike
 _WITHOUT_DATA = frozenset({"barrier", "monitored_barrier", "init_process_group", "destroy_process_group"})
 
 
 def _is_of_element(facts: ModuleFacts, call: CallEvent, loop: EnclosingLoop) -> bool:
-    """Whether what it is given depends on the element of this turn, and nothing sets the salt."""
+    """Whether what it is given depends on the element of this turn."""
     module = blocks.module_of(facts, loop.site)
-    if module is None or any(_SETTING in text for text in facts.texts):
+    if module is None:
         return False
     names = _made_of_element(loop.node)
     sites = {call.site, *call.context.chain}

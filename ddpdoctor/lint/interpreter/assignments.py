@@ -6,10 +6,10 @@ import ast
 from typing import Any
 
 from ddpdoctor.lint.interpreter import container_mutation, losses, tensor_mutation
-from ddpdoctor.lint.interpreter.events import Setting, Switched
+from ddpdoctor.lint.interpreter.events import NamedPart, Setting, Switched
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.knowledge import aliases, frameworks
 from ddpdoctor.lint.values import containers, data_partition
 from ddpdoctor.lint.values.abstract_objects import Instance, Made, Table
 from ddpdoctor.lint.values.containers import parts_of
@@ -85,6 +85,8 @@ def _store_element(machine: Machine, frame: Frame, target: ast.Subscript, value:
     if isinstance(owner.object, Made) and owner.object.path == "os.environ" and not machine.silent:
         setting = Setting(str(index.constant), value, machine.site(frame, target), machine.context(frame))
         machine.settings.append(setting)
+    if isinstance(made, Made) and made.path == aliases.PARTS_BY_NAME and not machine.silent:
+        machine.named_parts.append(NamedPart(index, machine.site(frame, target), machine.context(frame)))
     filled = containers.put(owner, index, value)
     if filled is None:
         filled = tensor_mutation.changed(frame, target, owner, index, value)

@@ -9,8 +9,8 @@ from ddpdoctor.lint.interpreter.classes import external_bases, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
-from ddpdoctor.lint.values.values import Symbol, Value
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Namespace
+from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.text import text_of
 
@@ -65,14 +65,37 @@ def base_of(machine: Machine, instance: Value) -> Made | None:
 
 def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
     """A field of a data class, from the constructor's arguments: two instances made by one line have their own."""
-    for keyword, value in obj.keywords:
-        if keyword in ("*", "**"):
-            return None
-        if keyword == name:
-            return value
-    if not obj.args:
+    named = next((value for keyword, value in obj.keywords if keyword == name), None)
+    holders = [value for keyword, value in obj.keywords if keyword in ("*", "**")]
+    if named is not None or not (obj.args or holders):
+        return named
+    fields = list(_fields(machine, obj.info))
+    placed = dict(zip(fields, obj.args, strict=False)).get(name)
+    if placed is not None or name not in fields:
+        return placed
+    holder = next((value for value in holders if _may_hold(machine, value, name)), None)
+    if holder is None:
         return None
-    return dict(zip(_fields(machine, obj.info), obj.args, strict=False)).get(name)
+    options = _options_of(holder)
+    if options is not None:
+        return unknown("attribute", options.atoms, name, taint=Taint.GIVEN)
+    return unknown("field", holder.atoms, name)
+
+
+def _may_hold(machine: Machine, holder: Value, name: str) -> bool:
+    """Whether `**settings` may give a field: anything may that is not seen, and the command line what is an option."""
+    if _options_of(holder) is None:
+        return True
+    modules = [module for module in machine.reached.values() if module.options or name in module.given]
+    return not modules or any(name in module.options or name in module.given for module in modules)
+
+
+def _options_of(holder: Value) -> Value | None:
+    """The command line's options, of `**vars(options)`."""
+    made = holder.object
+    if not isinstance(made, Made) or made.path != "builtins.vars" or not made.args:
+        return None
+    return made.args[0] if isinstance(made.args[0].object, Namespace) else None
 
 
 def default_of(machine: Machine, frame: Frame, value: Value) -> Value:

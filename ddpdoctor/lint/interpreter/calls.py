@@ -44,7 +44,7 @@ from ddpdoctor.lint.values.abstract_objects import (
 )
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.join import filled_up
-from ddpdoctor.lint.values.tags import MODEL, OF_BATCH, ORIGIN, Tag, Tags, union
+from ddpdoctor.lint.values.tags import MODEL, OF_BATCH, ORIGIN, SET_ORDER, Tag, Tags, union
 from ddpdoctor.lint.values.values import Keywords, Symbol, Taint, Value, join_tags, of_object, symbol_key, unknown
 from ddpdoctor.model.record import replace
 from ddpdoctor.program.nodes import last_name
@@ -120,7 +120,7 @@ def _handed_on(call: FunctionCall | MethodCall, result: Value, *, dropped: bool)
 def _grow(call: MethodCall, owner: ast.expr) -> None:
     """The container, written as `owner`, after a method that adds to it."""
     method, receiver = call.name, call.receiver
-    if method == "sort" and receiver.tags & Tag.OF_SET:
+    if method == "sort" and receiver.tags & SET_ORDER:
         container_mutation.put_in_order(call.machine, call.frame, owner, receiver)
     if method not in container_mutation.CHANGING:
         return

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, ItemsByRank, Listed, Table
 from ddpdoctor.lint.values.containers import changed_table, either, of_unknown_length
 from ddpdoctor.lint.values.iteration import iterated_of
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import SET_ORDER, Tag
 from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Value
 from ddpdoctor.program.nodes import walk
 
@@ -90,7 +90,7 @@ def rebind(machine: Machine, frame: Frame, node: ast.expr, value: Value) -> None
 
 def put_in_order(machine: Machine, frame: Frame, node: ast.expr, listed: Value) -> None:
     """Bind a name or attribute to its list after that was sorted: `names.sort()`."""
-    in_order = listed.with_tags(listed.tags & ~Tag.OF_SET)
+    in_order = listed.with_tags(listed.tags & ~SET_ORDER)
     if isinstance(node, ast.Name) and node.id in frame.env:
         frame.env[node.id] = in_order
     else:

@@ -237,7 +237,8 @@ def _picks(index: Value) -> bool:
 
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM)
+    # of a clock's text the first part may be the day, which is the same on all ranks
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM | Tag.UNIQUE)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:
@@ -293,13 +294,31 @@ def _shard_tags(lower: Value | None, upper: Value | None, step: Value | None) ->
 def comprehension(machine: Machine, frame: Frame, node: Any) -> Value:
     """What a comprehension makes, in the order of what it goes through."""
     over: list[Value] = []
-    value = _made_of_each(machine, frame, node, over)
-    of_set = set_orders.of_comprehension(node, over)
-    return value.tagged(of_set) if of_set else value
+    value, first = _made_of_each(machine, frame, node, over)
+    of_set = set_orders.of_comprehension(node, over, first)
+    if not of_set:
+        return value
+    if isinstance(node, ast.SetComp) and isinstance(value.object, Listed):
+        value = value.with_object(Listed(value.object.site, first.tagged(Tag.IN_SET)))
+    else:
+        _keep_origin(machine, value, over)
+    return value.tagged(of_set)
 
 
-def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) -> Value:
-    """What a comprehension makes; what it goes through is added to `over`."""
+def _keep_origin(machine: Machine, made: Value, over: list[Value]) -> None:
+    """Remember which set something is in the order of."""
+    key = symbol_key(made)
+    ordered = next((one for one in over if set_orders.order_of(one)), None)
+    held = ordered.object if ordered is not None else None
+    known = machine.set_orders.get(symbol_key(ordered) or 0) if ordered is not None else None
+    origin = known or (held.site if isinstance(held, (Made, Listed)) else None)
+    if key is not None and origin is not None:
+        machine.set_orders[key] = origin
+
+
+def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) -> tuple[Value, Value]:
+    """What a comprehension makes, and the first of what it makes that of, the key where it is a dict; what it goes
+    through is added to `over`."""
     before_env, before_out, before_loops = frame.env, frame.out, frame.loops
     frame.env, frame.out, conditions, shared = dict(before_env), [], [], False
     outer, frame.overwritten = frame.overwritten, {}
@@ -328,13 +347,14 @@ def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) 
     tags = join_tags(values) & (ORIGIN | OF_BATCH)
     result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL if picked else taint, tags=tags | picked)
     if isinstance(node, ast.DictComp):
-        return result.with_object(Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1]))
+        table = Table(tuple(unrolled.items()), bool(unrolled), None if unrolled else values[-1])
+        return result.with_object(table), values[0]
     if each:
-        return _tagged(of_object(Items(tuple(each)), "items", id(node)), each)
+        return _tagged(of_object(Items(tuple(each)), "items", id(node)), each), each[0]
     if chosen:
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | Tag.SHARD)
         result = _taken(machine, frame, node, result, sure=False)
-    return result.with_object(Listed(machine.site(frame, node), values[0]))
+    return result.with_object(Listed(machine.site(frame, node), values[0])), values[0]
 
 
 def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:

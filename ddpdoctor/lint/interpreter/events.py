@@ -46,6 +46,14 @@ class Setting(NamedTuple):
     context: Context
 
 
+class NamedPart(NamedTuple):
+    """`parts[name] = network`, of torch's dict of networks."""
+
+    name: Value
+    site: SourceSite
+    context: Context
+
+
 @record(frozen=True, slots=True, eq=False)
 class Switched:
     """`parameter.requires_grad = value`, or the flag of a wrapper by which it averages gradients"""

@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import lookup
 from ddpdoctor.lint.interpreter.trace import BlockExit
+from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Function, Items, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, DRAWN_UP, NO_TAGS, OF_BATCH, Tag, Tags, of_all_parts
@@ -56,7 +57,11 @@ def _binary(machine: Machine, frame: Frame, node: Any) -> Value:
         both = displays.concatenated(left, right, node)
         if both is not None:
             return both
-    value = binary(type(node.op).__name__, left, right)
+    operator = type(node.op).__name__
+    value = binary(operator, left, right)
+    of_keys = set_orders.of_keys(operator, left, right)
+    if of_keys:
+        return value.tagged(of_keys)
     if isinstance(node.op, ast.Div) and isinstance(left.object, Made) and left.object.path == "pathlib.Path":
         return value.with_object(Made("pathlib.Path", machine.site(frame, node), (left, right)))
     return value

@@ -19,6 +19,7 @@ from ddpdoctor.lint.interpreter.events import (
     CallEvent,
     Context,
     Iteration,
+    NamedPart,
     Setting,
     Switched,
     TakenShare,
@@ -87,6 +88,8 @@ class Machine(ABC):
     stops: list[Setting] = field(default_factory=list)
     #: gradients of single parameters that are switched on or off
     switched: list[Switched] = field(default_factory=list)
+    #: parts that a network is given, one by one, in a dict
+    named_parts: list[NamedPart] = field(default_factory=list)
     #: wrappers that are told whether their next backward pass averages gradients
     sharing: list[Switched] = field(default_factory=list)
     #: functions that decorators hand over on some ranks only
@@ -141,6 +144,8 @@ class Machine(ABC):
     wrappers: dict[FunctionInfo, Function | None] = field(default_factory=dict)
     #: where a rank takes its share of something by its number, by the number of the share's symbol
     shares: dict[int, TakenShare] = field(default_factory=dict)
+    #: where the set was made in whose order something is, by the number of its symbol
+    set_orders: dict[int, SourceSite] = field(default_factory=dict)
     #: elements over which loops iterate, by the number of their symbol
     elements: set[int] = field(default_factory=set)
     #: observations for questions about single conditions; None in a lint run

@@ -113,7 +113,7 @@ def _defaults(machine: Machine, info: FunctionInfo, env: dict[str, Value], *, sp
 def _is_element(machine: Machine, value: Value) -> bool:
     """Whether it is an element over which a caller's loop iterates: such elements are hardly ever None."""
     atom = value.atoms[0]
-    return isinstance(atom, Symbol) and atom.key in machine.elements and not value.tags
+    return isinstance(atom, Symbol) and atom.key in machine.elements and not value.tags & ~Tag.IN_SET
 
 
 def rank_parameters(machine: Machine, info: FunctionInfo) -> dict[str, Value]:

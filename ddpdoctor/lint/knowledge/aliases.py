@@ -11,6 +11,8 @@ ENGINE = "deepspeed.DeepSpeedEngine"
 SAMPLER = "torch.utils.data.DistributedSampler"
 LOADER = "torch.utils.data.DataLoader"
 BATCH_SAMPLER = "torch.utils.data.BatchSampler"
+#: a dict of networks, which are parts of one
+PARTS_BY_NAME = "torch.nn.ModuleDict"
 #: other names of the same object
 SPELLINGS = {
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",

@@ -5,14 +5,15 @@ Finds `hash(text)` where all ranks have to come to one number: it decides which 
 (`hash(name) % world_size == rank`), which samples there are (`hash(name) % 10 == 0`), or by which number a network
 knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program. And it
 finds collectives that are called one by one in the order of a set of texts, or of what was made in that order:
-`for name in {"loss", "accuracy"}: dist.all_reduce(sums[name])`.
+`for name in {"loss", "accuracy"}: dist.all_reduce(sums[name])`; and parts of a network that are made in such an order:
+`nn.ModuleDict({name: nn.Linear(64, 1) for name in set(names)})`.
 
 ## Why it harms
 Python salts the hashes of texts and bytes, by a number that each process draws when it starts. No two ranks agree: of
 what is divided by such hashes some goes to several ranks and some to none, each rank holds out other samples, and one
 row of an embedding stands for other names on each rank. After a restart all of it is different again. The order of a
 set is that of its hashes: one rank adds up its loss where another adds up its accuracy, and where the shapes are equal,
-nothing fails.
+nothing fails. DDP and FSDP pair the parameters of the ranks by their order, and so do with the parts of a network.
 
 ## Example
 ```python
@@ -30,7 +31,8 @@ No automatic fix: a checkpoint may hold numbers made by the old hash.
 ## When it is wrong
 Numbers, and tuples of numbers, have the same hash in all processes. Where nothing shows what is hashed, the message
 says so first, and what decides on samples or names is a hint. Not reported where `PYTHONHASHSEED` is set for all ranks,
-nor for what one rank alone does. Of sets, only those count whose elements are texts as the code shows.
+nor for what one rank alone does. Of sets, only those count whose elements are texts as the code shows: the names of an
+`nn.ModuleDict` always are.
 
 ## References
 https://docs.python.org/3/reference/datamodel.html#object.__hash__
@@ -40,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, salted_hashes
+from ddpdoctor.lint.facts import blocks, launch, orders_of_parts, orders_of_sets, salted_hashes
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.facts.salted_hashes import Use, Used
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -66,8 +68,9 @@ _TOLD = {Use.OWNER: "compared with the rank here", Use.SAMPLE: "chosen here", Us
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Hashes of texts that have to be the same on all ranks, and collectives in the order of such hashes."""
+    """Hashes of texts that have to be the same on all ranks, and what is done in the order of such hashes."""
     yield from _in_order_of_sets(facts)
+    yield from _networks(facts)
     for call in facts.named("builtins.hash"):
         module = blocks.module_of(facts, call.site)
         if module is None or call.context.some_ranks_only or facts.mentions(salted_hashes.SETTING):
@@ -90,6 +93,18 @@ def _in_order_of_sets(facts: ModuleFacts) -> Iterator[Finding | None]:
         open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
         related = ((loop.site, "goes through the set here"),)
         yield facts.finding(RULE, call.site, message, related=related, context=call.context, unconfirmed=open_)
+
+
+def _networks(facts: ModuleFacts) -> Iterator[Finding | None]:
+    for place, wrap, origin in orders_of_parts.in_order_of_sets(facts):
+        message = (
+            "each process has these parts of the network in an order of its own, that of a set of texts: the ranks "
+            "pair them by their order, so what belongs to one name is mixed with what belongs to another"
+        )
+        open_ = Unconfirmed(place.site, RelatedRole.UNSTARTED)
+        related = [(wrap.site, "the ranks' parts are paired here")]
+        related += [(origin, "the set is made here")] if origin is not None and origin.line != place.site.line else []
+        yield facts.finding(RULE, place.site, message, related=tuple(related), context=place.context, unconfirmed=open_)
 
 
 def _told(facts: ModuleFacts, call: CallEvent, used: Used, *, sure: bool) -> Finding | None:

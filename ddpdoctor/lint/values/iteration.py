@@ -63,7 +63,7 @@ def iterated_of(over: Value) -> Iterated:
 
 def _of_method(over: Value, obj: Method) -> Iterated:
     """`table.values()`, `meters.items()`: what a dictionary holds."""
-    over = over.tagged(Tag.OF_SET) if set_orders.is_in_one(over) else over
+    over = over.tagged(set_orders.order_of(over))
     held = obj.receiver.object
     if isinstance(held, Table):
         return containers.gone_through(over, held, obj.name)
@@ -195,7 +195,7 @@ PARAMETER = "?.parameter"
 
 def unknown_element(over: Value, *key: object) -> Value:
     """An element of which no more is known than what it is taken from: the parameter of a network is still one."""
-    element = unknown("element", *key)
+    element = unknown("element", *key, tags=set_orders.of_element(over))
     made = over.object
     if not isinstance(made, Made) or made.path not in _PARAMETERS or not made.args:
         return element

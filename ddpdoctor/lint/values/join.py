@@ -6,13 +6,13 @@ from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, loader_join
 from ddpdoctor.lint.values.abstract_objects import Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.symbols import operation
-from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, OF_ALL, OF_BATCH, ORIGIN, REASONS, Tag, Tags
+from ddpdoctor.lint.values.tags import MODEL, NO_TAGS, OF_ALL, OF_BATCH, ORIGIN, REASONS, SET_ORDER, Tag, Tags
 from ddpdoctor.lint.values.truths import invert, is_true
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Atom, Symbol, Taint, Value, per_rank, symbol, unknown
 from ddpdoctor.model.record import record
 
 #: what only holds of one of two values if it holds of both
-_SURE = Tag.FILLED | Tag.GIVEN | Tag.OF_SET
+_SURE = Tag.FILLED | Tag.GIVEN | Tag.IN_SET | SET_ORDER
 _FILES = Tag.FILE | Tag.OWN_FILE
 #: what a program that is not distributed uses in place of a rank, a sampler, a group
 _STAND_INS = (0, -1, None, 1, False, True)
@@ -280,7 +280,7 @@ def _choose_object(a: Value, b: Value, key: object) -> Value:
     if one_of is not None:
         return one_of
     # one process gathers nothing: `return x if world == 1 else torch.cat(every(x))`
-    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE | Tag.OF_SET | OF_ALL | Tag.AGAINST_ALL)
+    tags = (a.tags | b.tags) & (ORIGIN | MODEL | OF_BATCH | Tag.MAYBE | SET_ORDER | OF_ALL | Tag.AGAINST_ALL)
     one_sided = (a.tags & MODEL) != (b.tags & MODEL)
     value = unknown(key, "thing", tags=tags | Tag.MAYBE if one_sided else tags)
     return _own_data(value, a, b) if Taint.RANK_LOCAL in (a.taint, b.taint) else value

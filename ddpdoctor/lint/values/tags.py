@@ -111,6 +111,10 @@ class Tag:
 
     #: a set of texts, or kept in the order of one, which is another in each process
     OF_SET: Final = 1 << 54
+    #: the same of a set of whatever; a dict only if the elements are its keys
+    OF_ANY_SET: Final = 1 << 59
+    #: an element of such a set, as it is
+    IN_SET: Final = 1 << 60
 
     # what a tensor was computed by
     #: a wrapped model
@@ -187,6 +191,8 @@ DRAWN_UP: Final = MADE_UP | Tag.RANDOM
 SAMPLES: Final = Tag.ELEMENT | Tag.SAMPLE
 #: a share by rank, whose elements are the rank's own
 SHARES: Final = Tag.SHARD | Tag.EVEN_SHARE
+#: a set, or what is kept in the order of one
+SET_ORDER: Final = Tag.OF_SET | Tag.OF_ANY_SET
 #: tags of data that results computed from it inherit
 DATA: Final = (
     ORIGIN | REASONS | Tag.UNIQUE | Tag.LOCAL_CHOICE | Tag.BLOCK | Tag.OWN_FILE | Tag.UNEVEN | Tag.EVEN_SHARE

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ddpdoctor.lint.values.operators import OPERATORS
 from ddpdoctor.lint.values.symbols import NO_SYMBOL, number, operation
-from ddpdoctor.lint.values.tags import BY_RANK, NO_TAGS, STICKY, Tag, Tags
+from ddpdoctor.lint.values.tags import BY_RANK, NO_TAGS, SET_ORDER, STICKY, Tag, Tags
 
 #: ranks in the simulated job: enough to distinguish `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1`
 WORLD = 4
@@ -260,9 +260,9 @@ def binary(name: str, left: Value, right: Value) -> Value:
 
 def _of_all(name: str, left: Value, right: Value) -> Tags:
     """Whether the result has a row for each of what all ranks have, or a column: what is scaled, and a product by what
-    it is multiplied with. Or whether it is a set of texts: `names | {"loss"}`, `names - unknown`."""
+    it is multiplied with. Or whether it is a set: `names | {"loss"}`, `names - unknown`."""
     if name in ("BitOr", "BitAnd", "Sub"):
-        return (left.tags if name == "Sub" else left.tags | right.tags) & Tag.OF_SET
+        return (left.tags if name == "Sub" else left.tags | right.tags) & SET_ORDER
     if name in ("Mult", "Div"):
         return (left.tags | right.tags) & Tag.GATHERED
     if name != "MatMult":
