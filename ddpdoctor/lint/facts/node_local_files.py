@@ -18,7 +18,7 @@ from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.symbols import structures
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import RANK_ZERO, Taint
-from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.text import expression_of
 
 
@@ -96,13 +96,29 @@ def _local(facts: ModuleFacts, touch: Touch) -> Local | None:
     if node is None:
         return None
     texts = [*paths.expressions(touch.call, node), *paths.given_for(facts, touch.call, node)]
-    trees = [tree for tree in map(expression_of, texts) if tree is not None]
-    if any(_names_local(part) for tree in trees for part in walk(tree)):
+    parts = [part for tree in filter(None, map(expression_of, texts)) for part in _beginning(tree)]
+    if any(map(_names_local, parts)):
         return Local.SAID
-    options = (module.options.get(name, ()) for module in facts.modules for tree in trees for name in _read(tree))
-    defaults = (option.default for several in options for option in several)
-    by_default = any(_names_local(default) for default in defaults if default is not None)
-    return Local.SUGGESTED if by_default or heuristics.ON_EACH_NODE.found_in_any(texts) else None
+    suggested = heuristics.ON_EACH_NODE.found_in_any(texts) or any(map(_names_local, _defaults(facts, parts)))
+    return Local.SUGGESTED if suggested else None
+
+
+def _beginning(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression by which a path may begin: of `folder + "/tmp/rows"` the folder alone."""
+    yield node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div, ast.Mod)):
+        yield from _beginning(node.left)
+    elif isinstance(node, ast.JoinedStr):
+        yield from (part for value in node.values[:1] for part in _beginning(value))
+    else:
+        yield from (part for child in ast.iter_child_nodes(node) for part in _beginning(child))
+
+
+def _defaults(facts: ModuleFacts, parts: list[ast.AST]) -> Iterator[ast.expr]:
+    """What the options are, where nobody gives them, that an expression reads: `args.scratch`."""
+    for name in {part.attr for part in parts if isinstance(part, ast.Attribute)}:
+        options = (option for module in facts.modules for option in module.options.get(name, ()))
+        yield from (option.default for option in options if option.default is not None)
 
 
 def _begins_locally(touch: Touch) -> bool:
@@ -132,8 +148,3 @@ def _names_local(node: ast.AST) -> bool:
         )
     called = last_name(node.func) if isinstance(node, ast.Call) else ""
     return bool(called) and any(path.endswith(f".{called}") for path in filesystem.NODE_CALLS)
-
-
-def _read(tree: ast.expr) -> Iterator[str]:
-    """The attributes that an expression reads: `args.scratch`."""
-    return (node.attr for node in walk(tree) if isinstance(node, ast.Attribute))
