@@ -113,6 +113,7 @@ RULES = (
     "sharded_part_skipped",
     "reentrant_checkpoint_under_ddp",
     "deprecated_distributed_api",
+    "node_local_file_of_one_rank",
 )  # fmt: skip
 
 

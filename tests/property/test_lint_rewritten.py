@@ -94,6 +94,7 @@ KNOWN = {
         "DD184: a sum that is shown",
         "DD184: the loss itself, divided and gone backward",
         "DD191: both names, by version",
+        "DD192: a folder whose name speaks of the machine's disk",
     },
     "turned": {
         "DD111: a function for one process, which has no rank",

@@ -241,5 +241,6 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD174": on_several_nodes,
     "DD175": unsharded,
     "DD181": _several_devices,
+    "DD192": on_several_nodes,
     UNREADABLE: unparsed,
 }

@@ -19,7 +19,7 @@ _SCATTERS = tuple(
 #: methods and functions that give the norm of a tensor
 _NORMS = frozenset({"norm", "vector_norm"})
 #: what keeps a factor from growing a gradient: `(limit / norm).clamp(max=1.0)`
-_LIMITS = frozenset({"clamp", "clamp_", "clip", "min", "minimum"})
+LIMITS = frozenset({"clamp", "clamp_", "clip", "min", "minimum"})
 #: variables that are made of one another
 _DEPTH = 4
 
@@ -79,7 +79,7 @@ def _scaled(function: FunctionInfo, share: str, norm: str) -> Iterator[ast.AugAs
         if factor is not None and isinstance(node, (ast.AugAssign, ast.Call)):
             made = list(_made_of(factor, factors))
             of_norm = any(norm in names_in(one) for one in made)
-            limited = any(_LIMITS & _called(one) for one in made) or _guarded(function, node, norm)
+            limited = any(LIMITS & called(one) for one in made) or guarded(function.node, node, norm)
             if of_norm and limited:
                 yield node
 
@@ -99,14 +99,15 @@ def _made_of(factor: ast.expr, factors: dict[str, ast.expr], depth: int = _DEPTH
         yield from _made_of(factors[name], factors, depth - 1)
 
 
-def _called(node: ast.AST) -> set[str]:
+def called(node: ast.AST) -> set[str]:
+    """The names of the functions and methods that are called in a part of the source."""
     return {last_name(n.func) for n in walk(node) if isinstance(n, ast.Call)}
 
 
-def _guarded(function: FunctionInfo, node: ast.AST, norm: str) -> bool:
+def guarded(function: ast.AST, node: ast.AST, norm: str) -> bool:
     """Whether it is done where the norm is larger than something: `if norm > limit`."""
     line = getattr(node, "lineno", 0)
-    tests = [n for n in walk(function.node) if isinstance(n, ast.If) and n.lineno < line <= (n.end_lineno or 0)]
+    tests = [n for n in walk(function) if isinstance(n, ast.If) and n.lineno < line <= (n.end_lineno or 0)]
     asked = (part for n in tests for part in walk(n.test) if isinstance(part, ast.Compare))
     return any(norm in names_in(part) for part in asked)
 

@@ -223,6 +223,11 @@ def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
     return any(other.site == call.site and spawned.intersection(other.context.chain) for other in facts.calls)
 
 
+def is_spawned(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether a call is made in a process that the script spawns."""
+    return not _spawning(facts).isdisjoint(call.context.chain)
+
+
 def _spawning(facts: ModuleFacts) -> set[SourceSite]:
     """Where ranks are spawned, all at once or one by one."""
     return {spawn.site for spawn in facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)}

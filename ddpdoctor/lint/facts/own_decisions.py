@@ -1,4 +1,5 @@
-"""Steps of a learning-rate schedule that each rank makes by a metric of its own data."""
+"""Steps of a learning-rate schedule that each rank makes by a metric of its own data, or by a sum that one rank alone
+has."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import NamedTuple
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
@@ -20,21 +22,40 @@ class Decision(NamedTuple):
     metric: Value
     #: whether the schedule itself is given the metric; if not, it is what a condition around the step asks
     given: bool
+    #: where one rank alone was given the sum that the metric is made of; None if no rank was
+    reduced: CallEvent | None = None
 
 
 def decisions(facts: ModuleFacts) -> Iterator[Decision]:
-    """Steps of schedules by a metric of this rank's data, where every loader is split."""
-    if not _all_split(facts):
-        return
+    """Steps of schedules by a metric of this rank's data, where every loader is split, or by the sum of one rank."""
+    split = _all_split(facts)
     for call in facts.methods("step"):
         path = _scheduler(call)
         metric = call.argument(0, "metrics") if path.endswith("ReduceLROnPlateau") else None
-        if metric is not None and _own(metric):
+        asked = [guard.value for guard in call.context.guards] if path else []
+        reduced = _reduced_before(facts, call)
+        if metric is not None and reduced is not None and _of_root(metric) and not call.context.some_ranks_only:
+            yield Decision(call, metric, given=True, reduced=reduced)
+        elif metric is not None and split and _own(metric):
             yield Decision(call, metric, given=True)
-        elif path:
-            asked = next((guard.value for guard in call.context.guards if _own(guard.value)), None)
-            if asked is not None:
-                yield Decision(call, asked, given=False)
+        elif reduced is not None and (own := next(filter(_of_root, asked), None)) is not None:
+            yield Decision(call, own, given=False, reduced=reduced)
+        elif split and (own := next(filter(_own, asked), None)) is not None:
+            yield Decision(call, own, given=False)
+
+
+def _reduced_before(facts: ModuleFacts, call: CallEvent) -> CallEvent | None:
+    """The last sum for one rank before a call."""
+    return max((c for c in facts.named(collectives.REDUCE) if c.index < call.index), key=_index, default=None)
+
+
+def _index(call: CallEvent) -> int:
+    return call.index
+
+
+def _of_root(value: Value) -> bool:
+    """Whether it is made of a sum that was reduced to one rank, so that the others have something else."""
+    return bool(value.tags & Tag.OF_ROOT)
 
 
 def _scheduler(call: CallEvent) -> str:

@@ -59,7 +59,7 @@ def one_path(facts: ModuleFacts, call: CallEvent, path: Value, node: ast.expr | 
         _makes_path(call.context.module, name, found=found) for name in set(_called(text)) - known
     ):
         return False
-    return not heuristics.NAMES_RANK.found_in_any(_given(facts, call, node))
+    return not heuristics.NAMES_RANK.found_in_any(given_for(facts, call, node))
 
 
 def _makes_path(module: Module, name: str, *, found: bool = False) -> bool:
@@ -162,7 +162,7 @@ def _values(module: Module, function: ast.AST | None, name: str) -> Iterator[ast
             yield statement.value
 
 
-def _given(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
+def given_for(facts: ModuleFacts, call: CallEvent, node: ast.expr) -> list[str]:
     """The source of the arguments that the function was given for the variables in the expression, by the call of it
     that led here."""
     module, given = arguments(facts, call)

@@ -166,7 +166,7 @@ def _differs(item: CollectiveDivergence) -> bool:
     by_one = len(branch.truth) > 1 and len({one.key for one in branch.truth if isinstance(one, Symbol)}) < len(
         branch.truth
     )
-    return bool(branch.tags & (PROVEN | Tag.SIGNAL | Tag.DECLARED)) or by_one or asks_for_file(branch)
+    return bool(branch.tags & (PROVEN | Tag.SIGNAL | Tag.DECLARED | Tag.OF_ROOT)) or by_one or asks_for_file(branch)
 
 
 def _asks_for_any(text: str) -> bool:

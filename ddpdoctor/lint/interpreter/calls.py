@@ -22,7 +22,7 @@ from ddpdoctor.lint.interpreter.attributes import attribute
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.decorators import decorated
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Iteration
-from ddpdoctor.lint.interpreter.frame import Frame, decided_by
+from ddpdoctor.lint.interpreter.frame import Frame, Reset, decided_by
 from ddpdoctor.lint.interpreter.invocations import FunctionCall, MethodCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope, Trace, operates
@@ -270,15 +270,18 @@ def _agreed(value: Value, trace: Trace) -> Value:
     return value.tagged(Tag.AGREED) if open_ and operates(trace) else value
 
 
-def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: dict[str, bool]) -> None:
+def _reset_arguments(frame: Frame, function: Function, node: ast.Call, resets: dict[str, Reset]) -> None:
     signature = function.info.signature
     names = signature.positional[1:] if function.receiver is not None else signature.positional
     given = [(name, argument) for name, argument in zip(names, node.args, strict=False)]
     given += [(signature.rest, argument) for argument in node.args[len(names) :]]
     given += [(keyword.arg or "", keyword.value) for keyword in node.keywords]
     for name, argument in given:
-        if name in resets:
-            of_elements = resets[name] and name != signature.rest
+        reset = resets.get(name)
+        if reset is not None and reset.of_root:
+            overwrites.reduced_to_root(frame, argument)
+        elif reset is not None:
+            of_elements = reset.of_elements and name != signature.rest
             (overwrites.overwrite_elements if of_elements else overwrites.overwrite)(frame, argument)
 
 

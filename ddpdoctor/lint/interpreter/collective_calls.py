@@ -8,7 +8,7 @@ from ddpdoctor.lint.interpreter.classes import external_bases
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.interpreter.overwrites import overwrite
+from ddpdoctor.lint.interpreter.overwrites import overwrite, reduced_to_root
 from ddpdoctor.lint.interpreter.results import made_by
 from ddpdoctor.lint.interpreter.trace import Op, Transfer
 from ddpdoctor.lint.knowledge import aliases, collectives, frameworks
@@ -45,9 +45,7 @@ def enter_collective(call: FunctionCall, spec: Collective) -> Value:
         call.frame.out.append(Op(spec.op, members, call.site, _ranks_of(call) if spec.op == "new_group" else ""))
     if spec.pairwise:
         call.frame.out.append(_transfer(call))
-    taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
-    for position, name in spec.overwrites:
-        _overwrite_argument(call.frame, call.node, position, name, taint)
+    _write(call, spec, members)
     gathers = Tag.GATHERED if spec.op in collectives.GATHERING and members is None else NO_TAGS
     if gathers and spec.overwrites:
         _gathered(call)
@@ -261,12 +259,29 @@ def listed_ranks(ranks: Value, by: int) -> tuple[int, ...] | None:
     return tuple(named) if items is not None and len(named) == len(items) else None
 
 
-def _overwrite_argument(frame: Frame, node: ast.Call, position: int, name: str, taint: Taint) -> None:
-    argument = node.args[position] if position < len(node.args) else None
-    if argument is None:
-        argument = next((k.value for k in node.keywords if k.arg == name), None)
-    if argument is not None:
-        overwrite(frame, argument, taint)
+def _write(call: FunctionCall, spec: Collective, members: tuple[int, ...] | str | None) -> None:
+    """What it leaves in its arguments."""
+    taint = Taint.UNKNOWN if isinstance(members, str) else Taint.UNIFORM
+    for position, name in spec.overwrites:
+        given = _given(call.node, position, name)
+        if given is not None:
+            overwrite(call.frame, given, taint)
+    if call.path == collectives.REDUCE and members is None:
+        _reduced(call)
+
+
+def _given(node: ast.Call, position: int, name: str) -> ast.expr | None:
+    if position < len(node.args):
+        return node.args[position]
+    return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def _reduced(call: FunctionCall) -> None:
+    """What a sum over the ranks leaves in the tensor, if it is known which rank it is for, and that it is the same one
+    whatever is summed up."""
+    tensor, root = _given(call.node, 0, "tensor"), call.argument(1, "dst")
+    if tensor is not None and root is not None and type(root.constant) is int:
+        reduced_to_root(call.frame, tensor)
 
 
 def enter_method(frame: Frame, spec: Collective, site: SourceSite) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Guard
 from ddpdoctor.lint.interpreter.trace import Node
@@ -12,6 +13,15 @@ from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Taint, Value
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.sites import SourceSite
+
+
+class Reset(NamedTuple):
+    """What a collective has done to the argument of a function."""
+
+    #: the elements of it were overwritten
+    of_elements: bool = False
+    #: one rank alone has the result
+    of_root: bool = False
 
 
 @record(eq=False, slots=True)
@@ -46,8 +56,8 @@ class Frame:
     yields_on: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
-    #: parameters overwritten in place by a collective, and whether it is the elements of them that are
-    resets: dict[str, bool] = field(default_factory=dict)
+    #: parameters overwritten in place by a collective
+    resets: dict[str, Reset] = field(default_factory=dict)
     #: variables overwritten in place by a collective in the innermost loop, with the taints that they have since
     overwritten: dict[str, Taint] = field(default_factory=dict)
     #: the statement whose expression is being evaluated, if its value is dropped

@@ -25,7 +25,7 @@ from ddpdoctor.lint.interpreter.events import (
     TakenShare,
     Wrap,
 )
-from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.frame import Frame, Reset
 from ddpdoctor.lint.interpreter.observations import Observations
 from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.knowledge import vocabulary
@@ -47,8 +47,8 @@ class CallOutcome:
     trace: Trace
     #: stores into objects that were passed in
     stores: dict[tuple[int, str], Value]
-    #: parameters that a collective overwrites, and whether it is the elements of them
-    resets: dict[str, bool]
+    #: parameters that a collective overwrites
+    resets: dict[str, Reset]
     #: no rank returns from it
     ends: bool = False
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.frame import Frame, Reset
 from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Table
-from ddpdoctor.lint.values.tags import NO_TAGS, ORIGIN
+from ddpdoctor.lint.values.tags import DATA, NO_TAGS, ORIGIN, Tag, Tags
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 
 #: methods whose result usually shares the tensor's memory
@@ -18,32 +18,42 @@ _HANDING_ON = frozenset({"enumerate", "zip", "list", "tuple", "reversed", "sorte
 _OF_DICTS = frozenset({"values", "items"})
 
 
-def overwrite(frame: Frame, argument: ast.expr, taint: Taint = Taint.UNIFORM) -> None:
-    """Give the variable what a collective wrote to it: a value that is equal on every rank, or of another `taint`."""
+def overwrite(frame: Frame, argument: ast.expr, taint: Taint = Taint.UNIFORM, tags: Tags = NO_TAGS) -> None:
+    """Give the variable what a collective wrote to it: a value that is equal on every rank, or of another `taint`, with
+    the `tags` that say how it differs."""
     behind = _same_memory(argument)
     if behind is not None:
-        overwrite(frame, behind, taint)
+        overwrite(frame, behind, taint, tags)
     if isinstance(argument, (ast.List, ast.Tuple)):
         for element in argument.elts:
-            overwrite(frame, element, taint)
+            overwrite(frame, element, taint, tags)
     if isinstance(argument, ast.Starred):
-        overwrite(frame, argument.value, taint)
+        overwrite(frame, argument.value, taint, tags)
     if isinstance(argument, ast.Attribute) and isinstance(argument.value, ast.Name):
         owner = frame.env.get(argument.value.id)
         atom = owner.atoms[0] if owner is not None and len(owner.atoms) == 1 else None
         if isinstance(atom, Symbol):
-            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=taint)
+            frame.stores[(atom.key, argument.attr)] = unknown("reduced", id(argument), taint=taint, tags=tags)
     if isinstance(argument, ast.Name):
         for name in {argument.id, *_aliases(frame, frame.env.get(argument.id))}:
-            _overwrite_name(frame, name, unknown("reduced", id(argument), name, taint=taint))
+            _overwrite_name(frame, name, unknown("reduced", id(argument), name, taint=taint, tags=tags))
+
+
+def reduced_to_root(frame: Frame, argument: ast.expr) -> None:
+    """Give the variable what a sum for one rank alone leaves in it: the sum on that rank, and what is none on the
+    others."""
+    overwrite(frame, argument, Taint.RANK_LOCAL, Tag.OF_ROOT | Tag.GIVEN)
 
 
 def _overwrite_name(frame: Frame, name: str, value: Value) -> None:
     before = frame.env.get(name)
-    frame.env[name] = value.with_tags(before.tags & ORIGIN if before is not None else NO_TAGS)
-    frame.overwritten[name] = value.taint
+    of_root = value.tags & Tag.OF_ROOT
+    kept = before.tags & (DATA if of_root else ORIGIN) if before is not None else NO_TAGS
+    frame.env[name] = value.tagged(kept)
+    if not of_root:
+        frame.overwritten[name] = value.taint
     if _is_given(frame, name):
-        frame.resets[name] = False
+        frame.resets[name] = Reset(of_root=bool(of_root))
 
 
 def overwrite_elements(frame: Frame, holder: ast.expr, taint: Taint = Taint.UNIFORM) -> None:
@@ -52,7 +62,7 @@ def overwrite_elements(frame: Frame, holder: ast.expr, taint: Taint = Taint.UNIF
     if isinstance(holder, (ast.List, ast.Tuple)) or (value and isinstance(value.object, (Items, Listed, Table))):
         overwrite(frame, holder, taint)
     if isinstance(holder, ast.Name) and _is_given(frame, holder.id):
-        frame.resets[holder.id] = True
+        frame.resets[holder.id] = Reset(of_elements=True)
 
 
 def _is_given(frame: Frame, name: str) -> bool:

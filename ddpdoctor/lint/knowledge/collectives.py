@@ -49,6 +49,8 @@ FILLS = {
     "all_to_all": "output_tensor_list", "reduce_scatter": "output", "reduce_scatter_tensor": "output",
     "reduce_scatter_single": "output", "_reduce_scatter_base": "output",
 }  # fmt: skip
+#: sums up what the ranks give for one of them alone, in place of what that one has given
+REDUCE = "torch.distributed.reduce"
 #: their names
 NAMES = frozenset(_C10D)
 #: operations of torch.distributed itself, whose group is an argument
@@ -136,6 +138,10 @@ _ACCELERATE = ("gather", "gather_object", "broadcast", "broadcast_object_list", 
                "pad_across_processes", "synchronize_rng_states")  # fmt: skip
 
 
+#: return the result on one rank, and on the others what is none
+_OF_ONE_RANK = frozenset({"torch.distributed.nn.reduce", "detectron2.utils.comm.reduce_dict"})
+
+
 def _is_uniform(op: str) -> bool:
     """Whether the operation returns the same on all ranks: not a part of it, and not on one rank only."""
     parts = any(word in op for word in ("scatter", "to_all", "alltoall"))
@@ -144,7 +150,7 @@ def _is_uniform(op: str) -> bool:
 
 def _of_library(path: str, name: str) -> Collective:
     written = (_OVERWRITING[path],) if path in _OVERWRITING else ()
-    return Collective(name, overwrites=written, returns_uniform=_is_uniform(name))
+    return Collective(name, overwrites=written, returns_uniform=_is_uniform(name) and path not in _OF_ONE_RANK)
 
 
 def _collectives() -> dict[str, Collective]:
@@ -153,7 +159,8 @@ def _collectives() -> dict[str, Collective]:
         spec = Collective(row.counts_as, row.group, returns_uniform=_is_uniform(row.counts_as))
         table[f"torch.distributed._functional_collectives.{name}"] = spec
     for name, group in _NN.items():
-        table[f"torch.distributed.nn.{name}"] = Collective(name, group, returns_uniform=_is_uniform(name))
+        path = f"torch.distributed.nn.{name}"
+        table[path] = Collective(name, group, returns_uniform=_is_uniform(name) and path not in _OF_ONE_RANK)
     table |= _SHARDED
     table["torch.distributed.device_mesh.init_device_mesh"] = Collective("new_group")
     table["torch.distributed.init_device_mesh"] = Collective("new_group")

@@ -143,6 +143,14 @@ OF_OBJECTS: dict[str, FileFunction] = {
     "rename": FileFunction(Use.MOVES, 0, "target", _ANYTHING),
     "replace": FileFunction(Use.MOVES, 0, "target", _ANYTHING),
 }
+#: folders that each machine has for itself: on its own disk, or in its memory
+NODE_FOLDERS = (("/", "tmp"), ("/", "var", "tmp"), ("/", "dev", "shm"))
+#: variables that name such a folder: those of POSIX and Python's tempfile, of Slurm's clusters, LSF and PBS
+NODE_VARIABLES = frozenset({
+    "TMPDIR", "TEMP", "TMP", "SLURM_TMPDIR", "LOCAL_SCRATCH", "LOCALSCRATCH", "LSCRATCH", "NODE_LOCAL_DIR", "PBS_JOBFS",
+})  # fmt: skip
+#: functions that give such a folder
+NODE_CALLS = frozenset({"tempfile.gettempdir"})
 #: functions that write a result of the program
 RESULTS = {path: row for path, row in FUNCTIONS.items() if row.result}
 

@@ -608,6 +608,11 @@ OF_TESTS = _pattern(
     "DD116: a test",
     r"(^|/)(unit_?)?tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$",
 )
+ON_EACH_NODE = _pattern(
+    "a folder is on a disk of each machine, by its name",
+    "DD192: a folder whose name speaks of the machine's disk",
+    r"(?<![a-z_])scratch|(?<![a-z])nvme(?![a-z])|(node|host|machine)_?local|local_?(ssd|disk|nvme|scratch|storage)",
+)
 PROGRAM_FILES = _pattern(
     "a file that is copied is a part of the program, or of its settings",
     "DD171: copies of the program and its settings",

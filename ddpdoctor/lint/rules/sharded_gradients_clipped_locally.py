@@ -3,7 +3,9 @@
 ## What it does
 Finds `torch.nn.utils.clip_grad_norm_` on the parameters of a model that is wrapped in `FullyShardedDataParallel`, by
 the program or by Lightning's FSDPStrategy; and of one that Lightning's DeepSpeedStrategy has taken, where it clips
-nothing. And a share of the gradients that `reduce_scatter` has left a rank, which is clipped by the norm of that share.
+nothing. And a share of the gradients that `reduce_scatter` has left a rank, which is clipped by the norm of that share;
+and gradients in distributed tensors, as `fully_shard` makes them, that are clipped by hand, by the norm of what
+`p.grad.to_local()` gives.
 
 ## Why it harms
 Each rank has a shard of the gradients, and the function measures that shard alone. The ranks scale their shards by
@@ -23,7 +25,8 @@ model.clip_grad_norm_(1.0)
 ```
 
 or `fabric.clip_gradients(model, optimizer, max_norm=1.0)`; with DeepSpeed `gradient_clipping` in its configuration.
-With shares of one's own, `all_reduce` the sum of the squares before its root is taken.
+With shares of one's own, and with what `to_local()` gives, `all_reduce` the sum of the squares before its root is
+taken.
 
 ## Fix safety
 No automatic fix.
@@ -31,8 +34,9 @@ No automatic fix.
 ## When it is wrong
 Where the strategy is `NO_SHARD` each rank has all gradients: a strategy that cannot be read makes the finding
 conditional, `NO_SHARD` silences it. Parameters that `fully_shard` distributes are tensors of their own kind, whose norm
-is that of all ranks: this function is right for them, and they are not reported. Where the shares are parameters of
-their own, each of which is to be clipped by itself, it is right.
+is that of all ranks: this function is right for them, and they are not reported. What `to_local()` gives is whole where
+the tensor is replicated. Where the shares are parameters of their own, each of which is to be clipped by itself, it is
+right. Nothing is reported where a function that is not in sight is given the norm before the gradients are scaled.
 
 ## References
 https://docs.pytorch.org/docs/stable/fsdp.html#torch.distributed.fsdp.FullyShardedDataParallel.clip_grad_norm_
@@ -42,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import clipped_shares
+from ddpdoctor.lint.facts import clipped_parts, clipped_shares
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects, fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -61,6 +65,11 @@ RULE = LintRule(
 )
 
 _LOCALLY = "each rank clips its shard of the gradients by the norm of this shard alone, not of the whole"
+_PARTS = (
+    "each rank clips its parts of the gradients by the norm of these parts alone: all_reduce the sum of the squares "
+    "before its root is taken"
+)
+_UNLESS_REPLICATED = "unless each rank has the whole of these tensors, "
 _NOTHING = "this clips nothing: DeepSpeed has taken the gradients; set gradient_clipping in its configuration"
 
 
@@ -70,6 +79,12 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         related = ((one.scattered.site, "each rank gets its share here"), (one.norm, "the norm of the share"))
         yield facts.finding(
             RULE, one.scaled, _LOCALLY, related=related, context=one.scattered.context, severity=Severity.WARNING
+        )
+    for part in clipped_parts.found(facts):
+        related = ((part.call.site, "this rank's part of a gradient"), (part.norm, "the norm of its parts"))
+        message = Conditional(_UNLESS_REPLICATED, _PARTS)
+        yield facts.finding(
+            RULE, part.scaled, message, related=related, context=part.call.context, severity=Severity.WARNING
         )
     for call in facts.named(*fsdp.NORMS):
         model = fsdp.parameters_of(call.args[0]) if call.args else None

@@ -2,14 +2,16 @@
 
 ## What it does
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
-`ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; and, with Lightning,
-`ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the validation logs
-without `sync_dist=True`, in its hooks or in a method that these call, under a name that may be put together.
+`ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; one that follows a sum which
+`dist.reduce` has given to one rank alone; and, with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of
+a schedule that follow a metric which the validation logs without `sync_dist=True`, in its hooks or in a method that
+these call, under a name that may be put together.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
 replicas drift apart, although their gradients are equal. A checkpoint that is the best for one rank's share of the
-validation data need not be the best for all of them; early stopping ends when any rank wants to stop.
+validation data need not be the best for all of them; early stopping ends when any rank wants to stop. `dist.reduce`
+writes the sum on its `dst` only: on every other rank the tensor still holds that rank's number, or a sum of some.
 
 ## Example
 ```python
@@ -33,12 +35,13 @@ No automatic fix.
 
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
-a DistributedSampler, because a metric of all the data is the same on every rank. With Lightning it is reported only if
-the file tells the Trainer to use several devices (a hint where settings or options that it hands on may do so, unless a
-file or a command of the repository does) and the logged value is a loss, a result of the network, or of an
-object of the project that the validation fills and that has nothing to do with other ranks; what
-`compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are equal on all
-ranks.
+a DistributedSampler, because a metric of all the data is the same on every rank; what was reduced to one rank is not,
+however the data are split. A schedule that this rank alone steps is not reported, nor a sum that is broadcast before.
+With Lightning it is reported only if the file tells the Trainer to use several devices (a hint where settings or
+options that it hands on may do so, unless a file or a command of the repository does) and the logged value is a loss, a
+result of the network, or of an object of the project that the validation fills and that has nothing to do with other
+ranks; what `compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are
+equal on all ranks.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
@@ -51,6 +54,8 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import own_decisions, watched_metrics
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.own_decisions import Decision
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
@@ -67,12 +72,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _watched(facts)
     for decision in own_decisions.decisions(facts):
         place = facts.place(decision.call)
-        if decision.given:
+        if decision.reduced is not None:
+            yield _of_root(facts, decision, decision.reduced)
+        elif decision.given:
             message = "each rank follows a metric of its own data: average it over ranks before the scheduler's step"
             yield facts.finding(RULE, place, message)
         else:
             message = "each rank changes the learning rate by a metric of its own data"
             yield facts.finding(RULE, place, message, severity=Severity.HINT)
+
+
+def _of_root(facts: ModuleFacts, decision: Decision, reduced: CallEvent) -> Finding | None:
+    """A finding about a sum that only one rank has, and that the schedules of all follow."""
+    message = (
+        "the learning rate of each rank follows a sum that reduce() gives to one rank alone, and the others have "
+        "another number: use all_reduce"
+    )
+    return facts.finding(
+        *(RULE, facts.place(decision.call), message),
+        related=((reduced.site, "reduced to one rank here"),),
+        severity=None if decision.given else Severity.HINT,
+    )
 
 
 def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -165,6 +165,9 @@ def _is_object_or_none(a: Value, b: Value) -> bool:
 
 def _rank_by_rank(by: Decision, a: Value, b: Value, masks: tuple[int, int], key: object) -> Value:
     """On each rank what it can hold; a new unknown where it can hold either."""
+    if a.tags & b.tags & Tag.OF_ROOT and a.taint is b.taint is Taint.RANK_LOCAL:
+        # `if rank == 0: total /= world_size`, where that rank alone has the total
+        return unknown(key, "of root", taint=Taint.RANK_LOCAL, tags=a.tags | b.tags)
     local = by.local
     least = Taint.FILES if _asks(by.truths, Taint.FILES) else _of_condition(by.truths)
     joined = symbol(key, "join", taint=Taint.RANK_LOCAL if local else max(a.taint, b.taint, least))

@@ -101,6 +101,9 @@ class Tag:
     #: ends after a number of elements that is equal on all ranks
     CUT: Final = 1 << 26
 
+    #: a sum that was reduced to one rank alone: what the others have under the same name is none
+    OF_ROOT: Final = 1 << 59
+
     #: what all ranks have, one rank's after the other's
     GATHERED: Final = 1 << 47
     #: the product of something of this rank with what all ranks have: a column for each of theirs
@@ -176,6 +179,7 @@ OF_ALL: Final = Tag.GATHERED | Tag.NO_GRADIENT
 #: why data differs between ranks
 REASONS: Final = (
     Tag.BATCH | Tag.EVALUATED | Tag.TIME | Tag.SHARD | Tag.OWN | Tag.RANDOM | Tag.FILE | Tag.SIGNAL | Tag.DECLARED
+    | Tag.OF_ROOT
 )  # fmt: skip
 #: data that can be more on one rank than on another
 UNEQUAL: Final = Tag.SHARD | Tag.UNEVEN

@@ -1588,6 +1588,38 @@ def test_one_rank_of_each_node_matters_where_there_are_several(
     assert finding.message.startswith("where there are several nodes") != several
 
 
+COPIES_TO_THE_NODE = """\
+import numpy as np
+import torch.distributed as dist
+
+
+def main(rows):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        np.save("/tmp/rows.npy", rows)
+    dist.barrier()
+    return np.load("/tmp/rows.npy")
+"""
+
+
+@pytest.mark.parametrize(
+    ("scripts", "several"),
+    [
+        ({"run.sh": "torchrun train.py"}, False),
+        ({"run.sh": "torchrun --nnodes 2 train.py"}, True),
+        ({"run.sh": "#SBATCH --nodes=2\nsrun python train.py"}, True),
+        ({"other.sh": "torchrun --nnodes 2 other.py"}, False),
+    ],
+)
+def test_a_file_of_one_node_is_missing_where_there_are_several(
+    scripts: dict[str, str], several: bool, repository: Repository
+) -> None:
+    repository({"train.py": COPIES_TO_THE_NODE, **scripts})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD192"}))).findings
+    assert (finding.severity.value == "warning") == several
+    assert finding.message.startswith("where there are several nodes") != several
+
+
 @pytest.mark.parametrize(
     ("command", "severity"),
     [
