@@ -102,7 +102,7 @@ class Tag:
     CUT: Final = 1 << 26
 
     #: a sum that was reduced to one rank alone: what the others have under the same name is none
-    OF_ROOT: Final = 1 << 59
+    OF_ROOT: Final = 1 << 61
 
     #: what all ranks have, one rank's after the other's
     GATHERED: Final = 1 << 47
