@@ -15,7 +15,7 @@ from ddpdoctor.model.record import replace
 
 def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
     """Without findings about other files' lines if one of those files reports the same; a hint there gives way to
-    what another file proves.
+    what another file proves. Several that one line comes to in another file are one.
     """
     findings = _unparsed(findings)
     moved = [f for f in findings if _moved(f)]
@@ -25,7 +25,7 @@ def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
     proved = {place for f in moved if f.severity is not Severity.HINT for place in meant[f]}
     kept = [f for f in findings if f in meant or not _is_hint_at(f, proved)]
     reported = {_place(f) for f in kept if f not in meant}
-    return tuple(_at_cause([f for f in kept if f not in meant or not meant[f] & reported]))
+    return tuple(_of_one_line(_at_cause([f for f in kept if f not in meant or not meant[f] & reported])))
 
 
 def _unparsed(findings: list[Finding]) -> list[Finding]:
@@ -78,6 +78,26 @@ def _at_cause(findings: list[Finding]) -> list[Finding]:
             more = f" (and from {len(same) - 1} more places)" if len(same) > 1 else ""
             kept.append(replace(finding, message=finding.message + more, related=(*finding.related, *others)))
     return kept
+
+
+def _of_one_line(findings: list[Finding]) -> list[Finding]:
+    """Findings of a rule at one line that are about lines of one other file as one, which names those."""
+    by_line: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        if (cause := _cause(finding)) is not None:
+            by_line.setdefault((*cause[:2], finding.file, finding.line, finding.condition), []).append(finding)
+    alike = {id(same[0]): same[1:] for same in by_line.values()}
+    left_out = {id(other) for others in alike.values() for other in others}
+    return [_with_more(finding, alike.get(id(finding), [])) for finding in findings if id(finding) not in left_out]
+
+
+def _with_more(finding: Finding, others: list[Finding]) -> Finding:
+    if not others:
+        return finding
+    places = (next(r for r in other.related if r.role is RelatedRole.MEANT) for other in others[:_CALLERS])
+    related = tuple(Related(place.file, place.line, "and here") for place in places)
+    more = f" (and at {len(others)} more line{'s' if len(others) > 1 else ''} there)"
+    return replace(finding, message=finding.message + more, related=(*finding.related, *related))
 
 
 def _cause(finding: Finding) -> tuple[str, str, int] | None:

@@ -82,3 +82,36 @@ def test_many_files_of_another_python_are_one_finding(tmp_path: Path, monkeypatc
     assert finding.file == "a.py"
     assert finding.message.endswith("(and 4 more files do not parse)")
     assert [place.file for place in finding.related] == ["b.py", "c.py", "d.py", "e.py"]
+
+
+PARTS = """\
+import torch.distributed as dist
+
+
+def run(chosen, tensor):
+    if chosen:
+        dist.barrier()
+    print(tensor)
+    if chosen:
+        dist.all_reduce(tensor)
+"""
+RUNS = """\
+import torch
+import torch.distributed as dist
+
+from parts import run
+
+dist.init_process_group("gloo")
+run(dist.get_rank() == 0, torch.ones(1))
+"""
+
+
+def test_what_one_line_comes_to_in_another_file_is_one_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "train.py").write_text(RUNS)
+    monkeypatch.chdir(tmp_path)
+    (finding,) = engine.lint(["train.py"], Settings(frozenset({"DD111"}))).findings
+    assert finding.message.endswith(" (and at 1 more line there)")
+    meant = [(place.line, place.message) for place in finding.related if place.file.endswith("parts.py")]
+    assert meant[0] == (6, "it is here")
+    assert meant[-1] == (9, "and here")
