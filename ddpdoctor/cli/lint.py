@@ -11,7 +11,6 @@ from ddpdoctor.cli import lint_output, lint_settings
 from ddpdoctor.errors import ExitCode, InputError, UsageError
 from ddpdoctor.lint import cache, engine, repeats
 from ddpdoctor.lint.engine import LintReport
-from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.record import replace
 
@@ -121,6 +120,8 @@ def _status(args: argparse.Namespace, found: bool) -> ExitCode:
 
 def _linted(args: argparse.Namespace, chosen: Settings, root: str, raw: bytes | None) -> LintReport:
     if raw is not None:
+        from ddpdoctor.lint.linter import Linter  # what the cache tells is told without it
+
         result = Linter(chosen, root).bytes(args.stdin_filename or "<stdin>", raw, named=True)
         return LintReport(result.findings, result.texts, 1, 1, result.hints)
     progress = lint_output.LintProgress(sys.stderr)

@@ -7,18 +7,22 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Set
+from typing import TYPE_CHECKING
 
 from ddpdoctor import workers
 from ddpdoctor.lint import files, registry, repeats
 from ddpdoctor.lint.cache import Cache
 from ddpdoctor.lint.deferred import open_findings
+from ddpdoctor.lint.file_result import FileResult, cached, in_order
 from ddpdoctor.lint.files import Candidate, Sized
-from ddpdoctor.lint.linter import FileResult, Linter, cached, in_order, unreadable
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.lint.stack_room import with_room
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import record
 from ddpdoctor.program import source
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.linter import Linter
 
 #: Bytes of source per process, at most and at least. A process parses what its files import for itself, so few large
 #: shares cost less than many small ones; what a process keeps is bounded whatever it has done.
@@ -64,12 +68,14 @@ def lint(
     left = [item for item in mattering if item[0] not in known]
 
     def begin() -> Linter:
+        from ddpdoctor.lint.linter import Linter  # what is in the cache is told in a third of the time without it
+
         return Linter(settings, root, cache=cache)
 
     if jobs > 1 and sum(size for _, _, size in left) > FEW:
         analysed = with_room(lambda: _parallel(left, begin, jobs, progress))
     else:
-        analysed = with_room(lambda: _one_by_one(left, begin(), progress))
+        analysed = with_room(lambda: _one_by_one(left, begin(), progress)) if left else []
     by_path = {**known, **{result.path: result for result in analysed}}
     results = [by_path[path] for path, _, _ in mattering]
     # not those that are analysed in full because they start others
@@ -189,10 +195,16 @@ def _parallel(
             found[path] = result
         elif result.signal:
             killed = source.Unreadable(f"the process that analysed it was killed by signal {result.signal}")
-            found[path] = FileResult(path, (unreadable(path, killed),))
+            found[path] = FileResult(path, (_lost(path, killed),))
         else:
             found[path] = make().file(path, named=True)  # fails here as it did in the child
     return [found[path] for path, _, _ in mattering]
+
+
+def _lost(path: str, problem: source.Unreadable) -> Finding:
+    from ddpdoctor.lint.linter import unreadable  # as above
+
+    return unreadable(path, problem)
 
 
 def _by_folder(mattering: list[Sized], jobs: int) -> list[list[Candidate]]:

@@ -6,45 +6,29 @@ import ast
 import gc
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from ddpdoctor.lint import files, registry, screening, suppress, taint_comments
+from ddpdoctor.lint import files, own_rules, registry, screening, suppress, taint_comments
 from ddpdoctor.lint.cache import Cache, Entry
 from ddpdoctor.lint.deferred import open_findings
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.file_result import NOTEBOOK, FileResult, decode, in_order, texts_of
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.lint.grounds import Grounds, digest
 from ddpdoctor.lint.knowledge import heuristics, packages
 from ddpdoctor.lint.settings import Settings, ignored_here
-from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity, source_of
-from ddpdoctor.model.record import field, record, replace
-from ddpdoctor.program import indexing, modules, notebook, source
+from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
+from ddpdoctor.model.record import replace
+from ddpdoctor.program import indexing, modules, source
 from ddpdoctor.program.project import Project
 
 #: Characters of source after which a linting process collects what still refers to itself. That is little: files that
 #: are not kept and what was simulated are taken apart (`indexing.release`, `Analysis.release`).
 GARBAGE = 12_000_000
 
-#: how the names of notebooks end
-NOTEBOOK = ".ipynb"
 #: gives the bytes of a file of the project, None if it does not exist
 Read = Callable[[str], "bytes | None"]
-
-
-@record(frozen=True, slots=True)
-class FileResult:
-    """Findings of one file, and the text that contains their lines, for code frames: of the file, or of
-    notebook cells.
-    """
-
-    path: str
-    findings: tuple[Finding, ...]
-    texts: Mapping[str, str] = field(default_factory=dict)
-    #: deferred findings, which other files of the project have to confirm
-    unsure: tuple[Finding, ...] = ()
-    #: how many hints there are that are not shown
-    hints: int = 0
 
 
 class Linter:
@@ -102,7 +86,7 @@ class Linter:
         if len(raw) > source.LARGEST:
             too_large = source.Unreadable(f"too large to analyse: over {source.LARGEST // 1_000_000} MB of source")
             return self._result(path, [unreadable(path, too_large)])
-        decoded = _decoded(path, raw)
+        decoded = decode(path, raw)
         if isinstance(decoded, source.Unreadable):
             return self._result(path, [unreadable(path, decoded)])
         absolute = os.path.normpath(f"{self._here}/{path}") if not path.startswith("/") else path
@@ -175,12 +159,8 @@ class Linter:
         if decoded is None or not (kept or open_):
             return FileResult(path, tuple(kept), hints=hints)
         if not decoded.cells:
-            return FileResult(path, tuple(kept), _texts(path, decoded), open_, hints)
-        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), _texts(path, decoded), hints=hints)
-
-
-def in_order(finding: Finding) -> tuple[str, int, int, str]:
-    return (finding.file, finding.line, finding.column, finding.code)
+            return FileResult(path, tuple(kept), texts_of(path, decoded), open_, hints)
+        return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), texts_of(path, decoded), hints=hints)
 
 
 #: the package that runs a cell in several processes
@@ -245,33 +225,6 @@ def _in_cell(finding: Finding, cells: tuple[tuple[int, int], ...]) -> Finding:
     )
 
 
-def cached(cache: Cache, path: str, *, named: bool) -> FileResult | None:
-    """What the cache holds of a file; None if it has to be analysed."""
-    raw = read_file(path)
-    entry = cache.find(path, raw, named=named) if raw is not None else None
-    if raw is None or entry is None:
-        return None
-    if not entry.findings and not entry.unsure:
-        return FileResult(path, (), hints=entry.hints)
-    decoded = _decoded(path, raw)
-    texts = _texts(path, decoded) if isinstance(decoded, source.DecodedSource) else {}
-    return FileResult(path, entry.findings, texts, entry.unsure, entry.hints)
-
-
-def _decoded(path: str, raw: bytes) -> source.DecodedSource | source.Unreadable:
-    return notebook.decode(raw) if path.endswith(NOTEBOOK) else source.decode(raw)
-
-
-def _texts(path: str, decoded: source.DecodedSource) -> Mapping[str, str]:
-    """What contains the lines of findings, by name: the file, or each cell of a notebook."""
-    if not decoded.cells:
-        return {path: decoded.text}
-    texts: dict[str, list[str]] = {}
-    for (cell, _), line in zip(decoded.cells, decoded.shown, strict=True):
-        texts.setdefault(source_of(path, cell), []).append(line)
-    return {name: "\n".join(lines) for name, lines in texts.items()}
-
-
 #: the parser that lint has: what is valid in one Python may not be in another
 _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
@@ -279,7 +232,7 @@ _PYTHON = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 def unreadable(path: str, problem: source.Unreadable, text: str = "") -> Finding:
     """The finding of a file, or a part of it, of which nothing is known; a hint where nobody runs it as it is, or where
     nothing newer than Python 3.6 could."""
-    rule = registry.UNREADABLE
+    rule = own_rules.UNREADABLE
     name = "/".join(path.split("/")[-2:])
     aside = heuristics.NOT_RUN.found_in(name) or any(f"from {gone} import" in text for gone in packages.FOR_PYTHON_3_6)
     aside = aside and problem.message.startswith("does not parse")

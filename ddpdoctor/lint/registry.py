@@ -1,120 +1,122 @@
-"""Every lint rule, sorted by code. A rule that is not listed here does not run."""
+"""Every lint rule, sorted by code. A rule that is not listed here does not run.
+
+The rules themselves are imported where a file is analysed: what only chooses among them, or tells what the cache knows,
+does without.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ddpdoctor.lint import settings
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.own_rules import INEFFECTIVE, UNREADABLE, UNUSED
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.suppress import UNUSED
-from ddpdoctor.lint.taint_comments import INEFFECTIVE
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.record import record
 
-#: a file that cannot be read as Python, of which nothing is known; always on
-UNREADABLE = LintRule(
-    settings.UNREADABLE,
-    "unreadable-source",
-    Severity.WARNING,
-    advice="mend what the message names, or exclude the file",
-)
+if TYPE_CHECKING:
+    from ddpdoctor.lint.facts.module_facts import ModuleFacts
 
 #: rules of the engine itself
 OWN = (INEFFECTIVE, UNUSED, UNREADABLE)
 
-#: module names in `rules/`, in the order of their codes
-RULES = (
-    "missing_set_epoch",
-    "set_epoch_misuse",
-    "missing_distributed_sampler",
-    "sampler_shuffle_conflict",
-    "uneven_shards",
-    "iterable_no_rank_split",
-    "eval_padding_skews_metric",
-    "unsharded_custom_sampler",
-    "wrong_sampler_shuffle",
-    "ragged_last_batch",
-    "collective_under_rank_branch",
-    "rank_exit_before_collective",
-    "rank_local_loop_exit",
-    "collective_under_rank_local_condition",
-    "mismatched_collective_sequence",
-    "collective_in_exception_path",
-    "new_group_not_on_all_ranks",
-    "collective_result_lost",
-    "collective_argument_error",
-    "async_not_waited",
-    "unmatched_send_recv",
-    "collective_in_thread",
-    "collective_without_initialised_guard",
-    "rank0_side_effect_without_barrier",
-    "rank_divergent_shared_value",
-    "polling_instead_of_barrier",
-    "unknown_distributed_api",
-    "group_or_collective_in_hot_path",
-    "rank_test_not_called",
-    "identical_rng_all_ranks",
-    "rank_dependent_split",
-    "shard_order_not_synced",
-    "worker_seed_missing",
-    "rank_seed_before_unsynced_init",
-    "unseeded_ranks",
-    "state_set_in_prepare_data",
-    "schedule_of_one_share",
-    "engine_step_under_own_count",
-    "ranks_never_meet",
-    "missing_set_device",
-    "set_device_after_init_or_collective",
-    "global_rank_as_device_index",
-    "local_rank_as_global_rank",
-    "deprecated_launcher",
-    "local_rank_argument",
-    "barrier_device",
-    "hard_coded_rendezvous",
-    "process_group_not_destroyed",
-    "rank0_long_work_vs_timeout",
-    "random_state_of_one_rank",
-    "sharded_twice",
-    "data_split_within_model",
-    "contrastive_targets_without_offset",
-    "salted_hash",
-    "gather_of_unequal_shapes",
-    "gradient_lost_in_gather",
-    "gathered_out_of_order",
-    "second_backward_not_averaged",
-    "ddp_before_device_move",
-    "late_conversion",
-    "forward_bypasses_ddp",
-    "rank0_forward_through_ddp",
-    "syncbn_after_ddp",
-    "attribute_through_ddp",
-    "no_sync_around_backward_only",
-    "sharded_gradients_clipped_locally",
-    "update_on_some_ranks",
-    "step_on_local_gradients",
-    "unguarded_save",
-    "module_prefix_saved",
-    "load_without_map_location",
-    "local_rank_guards_global_work",
-    "sharded_save_on_one_rank",
-    "load_not_synced",
-    "bare_state_into_wrapper",
-    "optimizer_before_sharding",
-    "gathered_parameters_write_lost",
-    "unreduced_metric_decision",
-    "statistics_of_own_batch",
-    "reduceop_avg_portability",
-    "loss_summed_over_ranks",
-    "hook_on_some_ranks",
-    "metric_of_one_share",
-    "sharded_part_skipped",
-    "reentrant_checkpoint_under_ddp",
-    "deprecated_distributed_api",
-    "node_local_file_of_one_rank",
-)  # fmt: skip
+#: the name of each rule by its code; its module in `rules/` is called the same
+RULES = {
+    "DD101": "missing-set-epoch",
+    "DD102": "set-epoch-misuse",
+    "DD103": "missing-distributed-sampler",
+    "DD104": "sampler-shuffle-conflict",
+    "DD105": "uneven-shards",
+    "DD106": "iterable-no-rank-split",
+    "DD107": "eval-padding-skews-metric",
+    "DD108": "unsharded-custom-sampler",
+    "DD109": "wrong-sampler-shuffle",
+    "DD110": "ragged-last-batch",
+    "DD111": "collective-under-rank-branch",
+    "DD112": "rank-exit-before-collective",
+    "DD113": "rank-local-loop-exit",
+    "DD114": "collective-under-rank-local-condition",
+    "DD115": "mismatched-collective-sequence",
+    "DD116": "collective-in-exception-path",
+    "DD117": "new-group-not-on-all-ranks",
+    "DD118": "collective-result-lost",
+    "DD119": "collective-argument-error",
+    "DD120": "async-not-waited",
+    "DD121": "unmatched-send-recv",
+    "DD122": "collective-in-thread",
+    "DD123": "collective-without-initialised-guard",
+    "DD124": "rank0-side-effect-without-barrier",
+    "DD125": "rank-divergent-shared-value",
+    "DD126": "polling-instead-of-barrier",
+    "DD127": "unknown-distributed-api",
+    "DD128": "group-or-collective-in-hot-path",
+    "DD129": "rank-test-not-called",
+    "DD131": "identical-rng-all-ranks",
+    "DD132": "rank-dependent-split",
+    "DD133": "shard-order-not-synced",
+    "DD134": "worker-seed-missing",
+    "DD135": "rank-seed-before-unsynced-init",
+    "DD136": "unseeded-ranks",
+    "DD137": "state-set-in-prepare-data",
+    "DD138": "schedule-of-one-share",
+    "DD139": "engine-step-under-own-count",
+    "DD140": "ranks-never-meet",
+    "DD141": "missing-set-device",
+    "DD142": "set-device-after-init-or-collective",
+    "DD143": "global-rank-as-device-index",
+    "DD144": "local-rank-as-global-rank",
+    "DD145": "deprecated-launcher",
+    "DD146": "local-rank-argument",
+    "DD147": "barrier-device",
+    "DD148": "hard-coded-rendezvous",
+    "DD149": "process-group-not-destroyed",
+    "DD151": "rank0-long-work-vs-timeout",
+    "DD152": "random-state-of-one-rank",
+    "DD153": "sharded-twice",
+    "DD154": "data-split-within-model",
+    "DD155": "contrastive-targets-without-offset",
+    "DD156": "salted-hash",
+    "DD157": "gather-of-unequal-shapes",
+    "DD158": "gradient-lost-in-gather",
+    "DD159": "gathered-out-of-order",
+    "DD160": "second-backward-not-averaged",
+    "DD161": "ddp-before-device-move",
+    "DD162": "late-conversion",
+    "DD163": "forward-bypasses-ddp",
+    "DD164": "rank0-forward-through-ddp",
+    "DD165": "syncbn-after-ddp",
+    "DD166": "attribute-through-ddp",
+    "DD167": "no-sync-around-backward-only",
+    "DD168": "sharded-gradients-clipped-locally",
+    "DD169": "update-on-some-ranks",
+    "DD170": "step-on-local-gradients",
+    "DD171": "unguarded-save",
+    "DD172": "module-prefix-saved",
+    "DD173": "load-without-map-location",
+    "DD174": "local-rank-guards-global-work",
+    "DD175": "sharded-save-on-one-rank",
+    "DD176": "load-not-synced",
+    "DD177": "bare-state-into-wrapper",
+    "DD178": "optimizer-before-sharding",
+    "DD179": "gathered-parameters-write-lost",
+    "DD181": "unreduced-metric-decision",
+    "DD182": "statistics-of-own-batch",
+    "DD183": "reduceop-avg-portability",
+    "DD184": "loss-summed-over-ranks",
+    "DD185": "hook-on-some-ranks",
+    "DD186": "metric-of-one-share",
+    "DD187": "sharded-part-skipped",
+    "DD188": "reentrant-checkpoint-under-ddp",
+    "DD191": "deprecated-distributed-api",
+    "DD192": "node-local-file-of-one-rank",
+}
+#: rules that tell nothing but hints
+HINTS = frozenset({
+    "DD107", "DD108", "DD109", "DD123", "DD134", "DD141", "DD143", "DD145", "DD147", "DD148", "DD149", "DD151",
+    "DD172", "DD174", "DD182", "DD183", "DD191",
+})  # fmt: skip
 
 
 @record(frozen=True, slots=True)
@@ -130,8 +132,8 @@ class Registered:
 def registered() -> tuple[Registered, ...]:
     """All rules with their checks and pages."""
     found: list[Registered] = []
-    for name in RULES:
-        module = importlib.import_module(f"ddpdoctor.lint.rules.{name}")
+    for name in RULES.values():
+        module = importlib.import_module(f"ddpdoctor.lint.rules.{name.replace('-', '_')}")
         found.append(Registered(module.RULE, module.check, module.__doc__ or ""))
     return tuple(found)
 
@@ -148,11 +150,10 @@ def pages() -> tuple[tuple[LintRule, str], ...]:
 @cache
 def names() -> dict[str, str]:
     """Code to name, including the engine's own findings."""
-    return {rule.code: rule.name for rule in (*(r.rule for r in registered()), *OWN)}
+    return {**RULES, **{rule.code: rule.name for rule in OWN}}
 
 
 @cache
 def defaults() -> frozenset[str]:
     """Codes that run by default: all but hints."""
-    on = {r.rule.code for r in registered() if r.rule.severity is not Severity.HINT}
-    return frozenset(on | {rule.code for rule in OWN})
+    return frozenset(names()) - HINTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Set
 
-from ddpdoctor.lint.settings import UNREADABLE
+from ddpdoctor.lint.own_rules import UNREADABLE
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import replace
 
@@ -31,7 +31,7 @@ def left_out(findings: list[Finding]) -> tuple[Finding, ...]:
 def _unparsed(findings: list[Finding]) -> list[Finding]:
     """The files that this Python does not parse as one finding, at the first of them, where they are many: they are
     written for another Python."""
-    many = [f for f in findings if f.code == UNREADABLE and f.message.startswith(_OTHER_PYTHON)]
+    many = [f for f in findings if f.code == UNREADABLE.code and f.message.startswith(_OTHER_PYTHON)]
     many = [f for f in many if f.severity is Severity.WARNING]
     if len(many) <= _FEW:
         return findings

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ddpdoctor.errors import UsageError
+from ddpdoctor.lint.own_rules import UNREADABLE
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.record import field, record
 
@@ -14,8 +15,6 @@ DEFAULT_EXCLUDES = (
     ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv", ".mypy_cache", ".ruff_cache", ".pytest_cache",
     "__pycache__", "node_modules", ".eggs", "__pypackages__", ".ipynb_checkpoints",
 )  # fmt: skip
-
-UNREADABLE = "DD199"
 
 _KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "exclude", "torch-version")
 
@@ -51,7 +50,7 @@ def choose(
     Unreadable files are reported whatever is selected, because their content is unknown, which is not the same as no
     findings. Raises UsageError for a selector that matches nothing.
     """
-    chosen = set(defaults) if not list(select) else _expand(known, select) | {UNREADABLE}
+    chosen = set(defaults) if not list(select) else _expand(known, select) | {UNREADABLE.code}
     chosen |= _expand(known, extend)
     return frozenset(chosen - _expand(known, ignore))
 

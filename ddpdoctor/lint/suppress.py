@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.comments import read as read_comments
+from ddpdoctor.lint.own_rules import UNUSED
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
-
-UNUSED = LintRule("DD198", "unused-suppression", Severity.WARNING, advice="remove the comment")
 
 _IGNORE = late_pattern(r"#\s*ddpdoctor:\s*ignore(?!-file)(?![\w-])\s*(?P<listed>\[(?P<codes>[^\]]*)\])?", re.IGNORECASE)
 _NOQA = late_pattern(r"#\s*noqa(?::(?P<codes>\s*[A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?", re.IGNORECASE)

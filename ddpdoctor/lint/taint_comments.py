@@ -17,20 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from ddpdoctor.lint import suppress
 from ddpdoctor.lint.comments import Comment
 from ddpdoctor.lint.comments import read as read_comments
-from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.own_rules import INEFFECTIVE
 from ddpdoctor.lint.values.values import Taint
-from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.finding import Finding
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.text import text_of
-
-INEFFECTIVE = LintRule(
-    "DD197",
-    "ineffective-comment",
-    Severity.WARNING,
-    advice="write it as the message says, on the line that it is about",
-)
 
 _OURS = late_pattern(r"#\s*ddpdoctor:\s*(?P<word>[A-Za-z][\w-]*)?")
 _TAINTS = {"uniform": Taint.UNIFORM, "rank-local": Taint.RANK_LOCAL}

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddpdoctor.lint import engine, registry
-from ddpdoctor.lint.linter import FileResult, Linter
+from ddpdoctor.lint.file_result import FileResult
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.program import project
 

@@ -20,10 +20,10 @@ PURE: dict[str, frozenset[str]] = {
     "diagnose": frozenset(),
     "report": frozenset(),
     "lint": frozenset(
-        """cache engine files linter repeats deferred.asked_versions deferred.confirmation deferred.confirmations
-        deferred.deferral deferred.fetched_before deferred.launches deferred.left_to_one_rank
-        deferred.local_rank_option deferred.repository deferred.started_nodes deferred.started_ranks
-        deferred.used_at_all""".split()  # noqa: SIM905 - a list of names reads better so
+        """cache engine file_result files linter repeats deferred.asked_versions deferred.confirmation
+        deferred.confirmations deferred.deferral deferred.fetched_before deferred.launches
+        deferred.left_to_one_rank deferred.local_rank_option deferred.project_folder deferred.repository
+        deferred.started_nodes deferred.started_ranks deferred.used_at_all""".split()  # noqa: SIM905 - a list of names reads better so
     ),
     "checkup": frozenset({"look", "meeting"}),
     "notify": frozenset({"webhook", "places"}),
@@ -37,8 +37,9 @@ LINT_LAYERS = ("knowledge", "values", "interpreter", "ranks", "facts", "rules")
 LINT_GROUND = {
     "comments": frozenset[str](),
     "rule": frozenset[str](),
-    "suppress": frozenset({"comments", "rule"}),
-    "taint_comments": frozenset({"comments", "rule", "suppress", "values"}),
+    "own_rules": frozenset({"rule"}),
+    "suppress": frozenset({"comments", "own_rules", "rule"}),
+    "taint_comments": frozenset({"comments", "own_rules", "rule", "suppress", "values"}),
 }
 PURE_MODULES = frozenset(
     {

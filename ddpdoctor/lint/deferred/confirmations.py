@@ -46,7 +46,7 @@ from ddpdoctor.lint.deferred.used_at_all import (
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.knowledge.packages import DONE_BY, Does, that
-from ddpdoctor.lint.settings import UNREADABLE
+from ddpdoctor.lint.own_rules import UNREADABLE
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import replace
@@ -242,5 +242,5 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD175": unsharded,
     "DD181": _several_devices,
     "DD192": on_several_nodes,
-    UNREADABLE: unparsed,
+    UNREADABLE.code: unparsed,
 }

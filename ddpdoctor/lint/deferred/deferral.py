@@ -5,18 +5,19 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ddpdoctor import workers
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.cache import Cache
-from ddpdoctor.lint.deferred.confirmation import Confirmation
-from ddpdoctor.lint.deferred.confirmations import confirmation
 from ddpdoctor.lint.deferred.open_findings import OPEN, is_noted
-from ddpdoctor.lint.deferred.repository import Repository, top_of
+from ddpdoctor.lint.deferred.project_folder import root_of, top_of
 from ddpdoctor.lint.files import observed
 from ddpdoctor.model.finding import Finding, Related, Severity
 from ddpdoctor.model.record import replace
+
+if TYPE_CHECKING:
+    from ddpdoctor.lint.deferred.confirmation import Confirmation
 
 #: objects that were made and not deleted since garbage was last searched, before a project is asked about (one file
 #: leaves some 22,000 to 90,000, which take 4 to 40 ms)
@@ -33,7 +34,7 @@ def confirmed(
     """
     left: list[_Project] = []
     for top, open_ in _by_project(findings).items():
-        project = _Project(Repository(top), open_, named)
+        project = _Project(top, open_, named)
         known = cache.told(*project.asked) if cache is not None else None
         if known is None:
             left.append(project)
@@ -59,7 +60,7 @@ def confirmed(
 class _Project(NamedTuple):
     """A project, what is open in it, and the files that the user named."""
 
-    repository: Repository
+    top: str
     open: list[Finding]
     named: Set[str]
 
@@ -67,7 +68,7 @@ class _Project(NamedTuple):
     def asked(self) -> tuple[str, list[Finding], tuple[str, list[str]]]:
         """By what the cache knows the answer."""
         named = sorted({finding.file for finding in self.open} & self.named)
-        return self.repository.top, self.open, (self.repository.root, named)
+        return self.top, self.open, (root_of(self.top), named)
 
 
 def _told_of(project: _Project, cache: Cache | None) -> tuple[Finding, ...]:
@@ -93,9 +94,13 @@ def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 
 def _confirmed(project: _Project) -> Iterator[Finding]:
+    from ddpdoctor.lint.deferred.confirmations import confirmation  # what the cache tells is told without them
+    from ddpdoctor.lint.deferred.repository import Repository
+
+    repository = Repository(project.top)
     for finding in project.open:
         started = finding.file in project.named
-        shown = confirmation(project.repository, finding, asked=is_noted(finding), started=started)
+        shown = confirmation(repository, finding, asked=is_noted(finding), started=started)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in OPEN else note for note in finding.related)
             if shown.at is not None and not is_noted(finding):

@@ -12,15 +12,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import NamedTuple
 
-from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.lint.deferred.project_folder import IS_PROGRAM
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import decorator_name, dotted, last_name, walk
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-#: a file is run itself
-IS_PROGRAM = late_pattern(rb"^if[ \t(]+__name__[ \t]*==", re.MULTILINE)
 #: parts that are asked about for one line: of what has more users than that, something uses one
 MOST_ASKED = 500
 #: what packages export, by its names

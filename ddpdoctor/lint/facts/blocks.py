@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.program.enclosing import innermost_function, statements_around
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
+
+if TYPE_CHECKING:  # callers are looked at without what is known of a file
+    from ddpdoctor.lint.facts.module_facts import ModuleFacts
 
 
 def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:

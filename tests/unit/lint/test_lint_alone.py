@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ddpdoctor.lint import registry
-from ddpdoctor.lint.linter import FileResult, Linter
+from ddpdoctor.lint.file_result import FileResult
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from tests.unit.lint.test_lint_cases import Case, all_cases
 

@@ -15,7 +15,8 @@ import pytest
 import ddpdoctor
 from ddpdoctor.lint import cache, engine, linter, registry
 from ddpdoctor.lint.cache import Cache, Entry
-from ddpdoctor.lint.deferred import confirmations, deferral
+from ddpdoctor.lint.deferred import confirmations
+from ddpdoctor.lint.file_result import FileResult
 from ddpdoctor.lint.grounds import Grounds
 from ddpdoctor.lint.settings import Settings
 from tests.unit.lint.command import BROKEN, PROGRAM, lint
@@ -58,7 +59,7 @@ def analysed(run: Callable[[], object] = codes) -> list[str]:
     seen: list[str] = []
     analyse = linter.Linter.file
 
-    def file(self: linter.Linter, path: str, *, named: bool) -> linter.FileResult:
+    def file(self: linter.Linter, path: str, *, named: bool) -> FileResult:
         seen.append(path)
         return analyse(self, path, named=named)
 
@@ -155,7 +156,7 @@ def severities() -> list[str]:
 
 def asked(run: Callable[[], object]) -> int:
     """About how many findings a run asks the repository."""
-    with mock.patch.object(deferral, "confirmation", wraps=confirmations.confirmation) as question:
+    with mock.patch.object(confirmations, "confirmation", wraps=confirmations.confirmation) as question:
         run()
     return question.call_count
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.lint import engine, registry
+from ddpdoctor.lint import engine, own_rules, registry
 from ddpdoctor.lint.registry import Registered
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.model.record import replace
@@ -90,7 +90,7 @@ Marked = tuple[str, int, str, str]
 def _found_by_all(case: Case) -> tuple[set[Marked], list[str]]:
     """What the case's own rule finds in it, and, as lines, what all other rules find."""
     found = lint(case, Settings(frozenset(registry.names())))
-    own = {one for one in found if one[3] in (case.code, registry.UNREADABLE.code)}
+    own = {one for one in found if one[3] in (case.code, own_rules.UNREADABLE.code)}
     return own, [f"{file}:{line} {severity} {code}" for file, line, severity, code in sorted(found - own)]
 
 

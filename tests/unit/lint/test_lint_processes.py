@@ -11,7 +11,8 @@ import pytest
 
 from ddpdoctor import workers
 from ddpdoctor.lint import engine, files, registry
-from ddpdoctor.lint.linter import FileResult, Linter
+from ddpdoctor.lint.file_result import FileResult
+from ddpdoctor.lint.linter import Linter
 from ddpdoctor.lint.settings import Settings
 from ddpdoctor.program import source
 

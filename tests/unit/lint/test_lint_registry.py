@@ -10,6 +10,7 @@ import ddpdoctor.lint.rules
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.registry import Registered
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.model.finding import Severity
 
 SECTIONS = (
     "## What it does", "## Example", "## Use instead", "## Fix safety", "## When it is wrong", "## References",
@@ -18,7 +19,14 @@ SECTIONS = (
 
 def test_every_file_in_rules_is_registered() -> None:
     folder = Path(ddpdoctor.lint.rules.__file__ or "").parent
-    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == set(registry.RULES)
+    listed = {name.replace("-", "_") for name in registry.RULES.values()}
+    assert {p.stem for p in folder.glob("*.py")} - {"__init__"} == listed
+
+
+def test_the_list_says_of_each_rule_what_its_file_says() -> None:
+    rules = [entry.rule for entry in registry.registered()]
+    assert {rule.code: rule.name for rule in rules} == registry.RULES
+    assert {rule.code for rule in rules if rule.severity is Severity.HINT} == registry.HINTS
 
 
 def test_codes_and_names_are_unique_and_sorted() -> None:
@@ -33,7 +41,6 @@ def test_every_rule_has_a_full_page(entry: Registered) -> None:
     for section in SECTIONS:
         assert section in entry.page, section
     assert "## Why it h" in entry.page
-    assert entry.rule.name.replace("-", "_") in registry.RULES
 
 
 @pytest.mark.parametrize("rule", [*(r.rule for r in registry.registered()), *registry.OWN], ids=lambda rule: rule.code)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ddpdoctor.lint.deferred.repository import Repository, top_of
+from ddpdoctor.lint.deferred.project_folder import top_of
+from ddpdoctor.lint.deferred.repository import Repository
 
 
 @pytest.mark.parametrize(
