@@ -32,9 +32,10 @@ def depends_on_the_start(finding: Finding) -> bool:
     return finding.severity is not Severity.HINT and finding.code in OF_SEVERAL_RANKS | IF_SEVERAL_COME
 
 
-def depends_on_the_way(finding: Finding) -> bool:
-    """Whether the finding says nothing where no program comes to it."""
-    return finding.severity is not Severity.HINT and finding.code in IF_REACHED
+def depends_on_the_run(finding: Finding) -> bool:
+    """Whether the finding says nothing where what it is in is not run, or not by several ranks."""
+    reached = finding.severity is not Severity.HINT and finding.code in IF_REACHED
+    return reached or depends_on_the_start(finding)
 
 
 def is_unreached(finding: Finding) -> bool:
@@ -56,7 +57,7 @@ def settled(finding: Finding) -> Finding:
 
 def unsure(finding: Finding) -> bool:
     """Whether the other files of the project, or the texts of its repository, may have something to say of it."""
-    return is_noted(finding) or depends_on_the_start(finding) or depends_on_the_way(finding)
+    return is_noted(finding) or depends_on_the_run(finding)
 
 
 def is_noted(finding: Finding) -> bool:

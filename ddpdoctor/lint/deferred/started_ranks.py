@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.joined_groups import makes_none
@@ -14,6 +16,7 @@ from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import choices_at
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 #: something makes this program one of several ranks; who asks whether a network is in DDP does not put it there
@@ -99,6 +102,8 @@ def _is_chosen(path: str, line: int) -> bool:
 #: a file starts ranks itself; Lightning's Trainer starts as many as the machine has devices
 _SPAWNS = late_pattern(rb"\b" + rank_starters.SPAWN + rb"\(|\bstart_processes\(|\bnotebook_launcher\(|\bsubmitit\b")
 _LIGHTNING, _TRAINER = b"lightning", late_pattern(rb"\bTrainer\(")
+#: how many devices it is told to use
+_DEVICES = late_pattern(rb"\b(?:devices|gpus)\s*=\s*[\[(\"']?\d")
 
 
 def _spawns(text: bytes) -> bool:
@@ -109,7 +114,23 @@ def _spawns(text: bytes) -> bool:
 def _has_lightning_start(text: bytes) -> bool:
     # one pattern for both names would look for the second one from each place of the first
     named = text.find(_LIGHTNING)
-    return named >= 0 and _TRAINER.search(text, named + len(_LIGHTNING)) is not None
+    if named < 0 or _TRAINER.search(text, named + len(_LIGHTNING)) is None:
+        return False
+    tree = source.tree_of(text) if _DEVICES.search(text) is not None else None
+    made = [n for n in walk(tree) if isinstance(n, ast.Call) and last_name(n.func) == "Trainer"] if tree else []
+    return not made or not all(map(_is_for_one_device, made))
+
+
+def _is_for_one_device(trainer: ast.Call) -> bool:
+    """Whether a Trainer of Lightning is told to use one device: `Trainer(devices=1)`."""
+    given = {keyword.arg: keyword.value for keyword in trainer.keywords}
+    devices = given.get("devices", given.get("gpus"))
+    if isinstance(devices, (ast.List, ast.Tuple)):
+        one = len(devices.elts) == 1
+    else:
+        one = isinstance(devices, ast.Constant) and devices.value in (1, "1")
+    nodes = given.get("num_nodes")
+    return one and None not in given and (nodes is None or (isinstance(nodes, ast.Constant) and nodes.value == 1))
 
 
 def _never_as_several(repository: Repository, path: str, *, untold: bool = False) -> Confirmation | None:

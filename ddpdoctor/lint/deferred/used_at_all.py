@@ -16,10 +16,11 @@ from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
 from ddpdoctor.lint.deferred.open_findings import (
+    IF_REACHED,
     IF_SEVERAL_COME,
     OF_SEVERAL_RANKS,
+    depends_on_the_run,
     depends_on_the_start,
-    depends_on_the_way,
 )
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.files import read_file
@@ -33,14 +34,14 @@ from ddpdoctor.program.nodes import walk
 
 #: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
 #: people ask for by hand
-_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME) - {"DD176", "DD177"}
+_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | IF_REACHED) - {"DD176", "DD177"}
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
 
 def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether nothing in the project, but perhaps a test, uses the function or class, or gives what it asks for."""
-    if not depends_on_the_start(finding):
+    if not depends_on_the_run(finding):
         return None
     name = repository.unused_at(path_of(finding), finding.line)
     said = f"nothing in the project but its tests uses {name}"
@@ -309,7 +310,7 @@ def never_given(repository: Repository, finding: Finding) -> Confirmation | None
 def never_passed_so(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it runs only with a parameter of its function that no caller in the project passes so, in a project that
     has programs."""
-    if not (depends_on_the_start(finding) or depends_on_the_way(finding)) or not repository.has_programs:
+    if not depends_on_the_run(finding) or not repository.has_programs:
         return None
     for file, tree, line in parsed(places_of(finding)):
         function = innermost_function(tree, line)

@@ -3015,3 +3015,69 @@ def test_what_the_callers_of_a_script_hand_on(readme: str, severity: str, reposi
     repository({"train.py": SCORES, "run.sh": script, "README.md": f"```\n{readme}\n```\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert finding.severity.value == severity
+
+
+FETCHED_IN_SETUP = """\
+from lightning import LightningModule
+from torchvision.datasets import CIFAR10
+
+
+class Module(LightningModule):
+    def setup(self, stage):
+        self.data = CIFAR10("data", download=True)
+"""
+FITS_MODULE = """\
+from lightning import Trainer
+
+from module import Module
+
+if __name__ == "__main__":
+    Trainer({given}).fit(Module())
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "severity"),
+    [
+        ("devices=1", "hint"),
+        ("gpus=[0]", "hint"),
+        ("devices=1, num_nodes=1", "hint"),
+        ("devices=1, num_nodes=2", "warning"),
+        ("devices=[0, 1]", "warning"),
+        ("devices=4", "warning"),
+        ("**options, devices=1", "warning"),
+        ("", "warning"),
+    ],
+)
+def test_a_module_that_a_trainer_of_one_device_uses(given: str, severity: str, repository: Repository) -> None:
+    repository({"module.py": FETCHED_IN_SETUP, "fit.py": FITS_MODULE.format(given=given), "README.md": "```\npython fit.py\n```\n"})
+    found = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
+    assert [finding.severity.value for finding in found] == [severity]
+
+
+PASSES_BOTH = """\
+import argparse
+
+import torch.distributed as dist
+from torch.utils.data import BatchSampler, DataLoader, SequentialSampler
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--packed", action="store_true")
+    args = parser.parse_args()
+    dist.init_process_group("nccl")
+    batches = None
+    if args.packed:
+        batches = BatchSampler(SequentialSampler(rows), 8, False)
+        train(DataLoader(rows, batch_sampler=batches, shuffle=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "severity"),
+    [("torchrun train.py", "hint"), ("torchrun train.py --packed", "error"), ("torchrun train.py $@", "error")],
+)
+def test_an_error_that_only_an_option_leads_to(script: str, severity: str, repository: Repository) -> None:
+    repository({"train.py": PASSES_BOTH, "run.sh": f"{script}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD104"}))).findings
+    assert finding.severity.value == severity
