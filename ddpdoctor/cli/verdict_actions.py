@@ -161,6 +161,8 @@ class VerdictActions:
         elif final is not None and not self._shown:
             self._write_file(final, "json", self._config.json)
             self._write_file(final, "html", self._config.html)
+        elif final is None and self._wants_file() and self._watcher is not None and not self._watcher.seen().ranks:
+            self._console.say("no report is written: no rank of a distributed job was seen")
         if status == 0 and self._standing is not None:
             self._console.say("resumed: the job continued to its end")
         if self._stopped:

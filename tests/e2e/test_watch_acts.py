@@ -282,3 +282,4 @@ def test_ranks_that_lost_the_probe_are_missed_while_they_run(tmp_path: Path) -> 
     assert run.stderr.index(told) < run.stderr.index("the job ended")
     assert "extend it: PYTHONPATH=" in run.stderr
     assert "(no rank of a distributed job was seen)" in run.stderr
+    assert "no report is written: no rank of a distributed job was seen" in run.stderr
