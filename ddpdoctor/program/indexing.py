@@ -49,7 +49,7 @@ def _index_everywhere(module: Module) -> None:
     words.update([node.id for node in module.of(ast.Name)])
     words.update([node.attr for node in module.of(ast.Attribute)])
     words.update([node.arg for node in module.of(ast.keyword) if node.arg is not None])
-    module.options = options.by_dest(module.of(ast.Call))
+    module.options = options.by_dest(module.of(ast.Call), options.renamed_in(module.of(ast.Assign)))
     _index_rebound(module)
 
 

@@ -7,7 +7,7 @@ like.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ddpdoctor.model.record import record
 from ddpdoctor.program.nodes import last_name
@@ -48,22 +48,33 @@ class Option:
         return frozenset((self.dest, *map(_name, self.flags)))
 
 
-def by_dest(calls: Iterable[ast.Call]) -> dict[str, list[Option]]:
+def by_dest(calls: Iterable[ast.Call], renamed: Set[str] = frozenset()) -> dict[str, list[Option]]:
     """The options that some calls declare, by the name under which the program reads them."""
     found: dict[str, list[Option]] = {}
     for call in calls:
-        option = declared_by(call)
+        option = declared_by(call, renamed)
         if option is not None:
             found.setdefault(option.dest, []).append(option)
     return found
 
 
-def declared_by(call: ast.Call) -> Option | None:
-    """The option that a call declares, if it does and the option's name is written there."""
-    function = last_name(call.func)
+#: methods and functions that declare one
+_DECLARING = frozenset({"add_argument", "add_option", "option"})
+
+
+def renamed_in(assignments: Iterable[ast.Assign]) -> frozenset[str]:
+    """Other names of the methods that declare options: `arg = parser.add_argument`."""
+    given = (node for node in assignments if isinstance(node.value, ast.Attribute) and node.value.attr in _DECLARING)
+    return frozenset(target.id for node in given for target in node.targets if isinstance(target, ast.Name))
+
+
+def declared_by(call: ast.Call, renamed: Set[str] = frozenset()) -> Option | None:
+    """The option that a call declares, if it does and the option's name is written there; `renamed`: other names of the
+    methods that do."""
+    function = "add_argument" if isinstance(call.func, ast.Name) and call.func.id in renamed else last_name(call.func)
     if function.startswith("DEFINE_"):
         return _of_absl(call)
-    if function not in ("add_argument", "add_option", "option"):
+    if function not in _DECLARING:
         return None
     flags = tuple(filter(None, map(_text, call.args)))
     if function == "option" and not any(flag.startswith("-") for flag in flags):

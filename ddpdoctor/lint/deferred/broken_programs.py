@@ -21,7 +21,7 @@ from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import children, last_name, names_in, walk
-from ddpdoctor.program.options import declared_by
+from ddpdoctor.program.options import declared_by, renamed_in
 
 #: what gives options that are not written
 _SETTINGS = rb"\b(?:" + "|".join(sorted(vocabulary.SETTINGS_NAMES)).encode() + rb")\b"
@@ -110,7 +110,8 @@ class _Options(NamedTuple):
         if not held or not _parses_by_itself(nodes, calls) or any(map(_HIDDEN.search, used)):
             return None
         texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-        options = {option.dest for call in calls if (option := declared_by(call)) is not None}
+        renamed = renamed_in(node for node in nodes if isinstance(node, ast.Assign))
+        options = {option.dest for call in calls if (option := declared_by(call, renamed)) is not None}
         return cls(held, frozenset({*options, *texts, *_set_otherwise(calls, used)}))
 
     def lacks(self, node: ast.Attribute) -> bool:

@@ -77,5 +77,11 @@ def _is_unread(repository: Repository, path: str) -> bool:
     return used is not None and not any(map(_READS_OPTION.search, used.values()))
 
 
+#: the option has to be passed
+_REQUIRED = late_pattern(rb"[\"']--local_rank[\"'][^\n]*\brequired\s*=\s*True")
+
+
 def _ends_at_unknown_options(path: str) -> bool:
-    return b"parse_known_args" not in (read_file(path) or b"parse_known_args")
+    """Whether the program ends where it is passed the other spelling: it knows no other options, or needs its own."""
+    text = read_file(path) or b"parse_known_args"
+    return b"parse_known_args" not in text or _REQUIRED.search(text) is not None

@@ -47,7 +47,7 @@ https://docs.pytorch.org/docs/stable/elastic/run.html
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from ddpdoctor.lint.facts import launch
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
@@ -57,7 +57,7 @@ from ddpdoctor.lint.knowledge.renames import GONE
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Applicability, Edit, Finding, Fix, RelatedRole, Severity
 from ddpdoctor.program.modules import Module
-from ddpdoctor.program.options import Option, declared_by
+from ddpdoctor.program.options import Option, declared_by, renamed_in
 from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
@@ -81,14 +81,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if facts.torch_version < (2, 0) or heuristics.DEEPSPEED_LAUNCHER.found_in(text):
         return
     options = facts.methods("add_argument")
-    underscored = list(_underscored(options))
+    renamed = renamed_in(facts.module.of(ast.Assign))
+    underscored = list(_underscored(options, renamed))
     if not underscored or _needs_torch_1(facts):
         return
     read = heuristics.READS_LOCAL_RANK.found_in_any(facts.texts)
     hands_on = _hands_on(facts)
     if _goes_on(facts.module) and hands_on is None:
         # what it does without the option is right if the environment tells it, and wrong with a number that is fixed
-        underscored = [call for call in underscored if not read and _is_fixed(call)]
+        underscored = [call for call in underscored if _is_required(call) or (not read and _is_fixed(call))]
     for call in underscored:
         if hands_on is not None:
             message: str | Conditional = Conditional("if torch.distributed.launch starts it, ", _UNKNOWN)
@@ -115,9 +116,9 @@ def _otherwise(facts: ModuleFacts, call: CallEvent) -> str | Conditional:
     return _MESSAGE
 
 
-def _underscored(calls: Iterable[CallEvent]) -> Iterator[CallEvent]:
+def _underscored(calls: Iterable[CallEvent], renamed: Set[str]) -> Iterator[CallEvent]:
     """The calls that spell the option so, where the parser has no other, and its default is not the launcher's."""
-    options = [(call, option) for call in calls if (option := declared_by(call.node)) is not None]
+    options = [(call, option) for call in calls if (option := declared_by(call.node, renamed)) is not None]
     dashed = [c.receiver.atoms for c, option in options if c.receiver is not None and "--local-rank" in option.flags]
     for call, option in options:
         told = "--local_rank" in option.flags and not _from_environment(option)
@@ -130,6 +131,12 @@ def _goes_on(module: Module) -> bool:
     there."""
     called = {node.func.attr for node in module.of(ast.Call) if isinstance(node.func, ast.Attribute)}
     return "parse_known_args" in called and not any(name.startswith("parse_args") for name in called)
+
+
+def _is_required(call: CallEvent) -> bool:
+    """Whether the program ends where the option is not passed, even if it leaves unknown ones alone."""
+    required = call.keyword("required")
+    return required is not None and required.constant is True
 
 
 def _is_fixed(call: CallEvent) -> bool:

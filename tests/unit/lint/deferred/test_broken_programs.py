@@ -213,3 +213,8 @@ def test_a_function_is_found_through_the_file_that_hands_it_on() -> None:
 )
 def test_a_module_without_its_import_ends_the_program(program: str, found: tuple[int, str] | None) -> None:
     assert broken(program) == found
+
+
+def test_an_option_that_is_declared_by_another_name_of_the_method_is_none_that_lacks() -> None:
+    text = f"{PARSED}arg = parser.add_argument\narg('--gpu')\nprint(args.gpu)\nprint(args.lr)\n"
+    assert broken(text) == (10, "lr")
