@@ -3050,7 +3050,13 @@ if __name__ == "__main__":
     ],
 )
 def test_a_module_that_a_trainer_of_one_device_uses(given: str, severity: str, repository: Repository) -> None:
-    repository({"module.py": FETCHED_IN_SETUP, "fit.py": FITS_MODULE.format(given=given), "README.md": "```\npython fit.py\n```\n"})
+    repository(
+        {
+            "module.py": FETCHED_IN_SETUP,
+            "fit.py": FITS_MODULE.format(given=given),
+            "README.md": "```\npython fit.py\n```\n",
+        }
+    )
     found = engine.lint(["."], Settings(frozenset({"DD124"}))).findings
     assert [finding.severity.value for finding in found] == [severity]
 
