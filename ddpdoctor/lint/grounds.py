@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import NamedTuple
 
 from ddpdoctor.model.record import field, record
@@ -32,4 +31,6 @@ class Grounds:
 
 def digest(raw: bytes | None) -> str:
     """A digest of a file's bytes, "" if there are none to be had."""
+    from hashlib import blake2b  # without the cache, nothing asks for one
+
     return blake2b(raw, digest_size=16).hexdigest() if raw is not None else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from difflib import SequenceMatcher
 from typing import Any
 
 from ddpdoctor.lint.interpreter.trace import (
@@ -260,6 +259,8 @@ def _differences(one: list[Any], two: list[Any]) -> list[tuple[int, int, int, in
         start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     ends = (min(len(one), start + COMPARED), min(len(two), start + COMPARED))
     cut = ends != (len(one), len(two))
+    from difflib import SequenceMatcher  # most files have nothing to compare
+
     matcher = SequenceMatcher(None, one[start : ends[0]], two[start : ends[1]], autojunk=False)
     return [
         (start + i1, start + i2, start + j1, start + j2)
