@@ -48,10 +48,10 @@ def catches(handler: ast.ExceptHandler) -> set[str]:
 
 def catches_all(module: Module, decorator: ast.expr) -> bool:
     """Whether a decorator catches what its function raises, tells of it, and does nothing else: `@logger.catch`."""
-    called = isinstance(decorator, ast.Call)
-    told = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
+    call = decorator if isinstance(decorator, ast.Call) else None
+    told = [*call.args, *call.keywords] if call is not None else []
     kinds = [part for part in told if not isinstance(part, ast.keyword) or part.arg not in _TELLING]
-    return not kinds and module.imported(decorator.func if called else decorator) in _CATCHING
+    return not kinds and module.imported(call.func if call is not None else decorator) in _CATCHING
 
 
 def about_arguments(handler: ast.ExceptHandler) -> bool:
