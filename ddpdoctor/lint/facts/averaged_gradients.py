@@ -35,11 +35,12 @@ def may_be_by_hand(facts: ModuleFacts) -> bool:
     """Whether a file hands gradients on to what may average them: those that it only scales, measures or forgets stay
     what they are."""
     modules = (module for module in facts.modules if "grad" in module.words)
-    return any(map(_hands_on_any, modules))
+    return any(map(may_be_in, modules))
 
 
 @once
-def _hands_on_any(module: Module) -> bool:
+def may_be_in(module: Module) -> bool:
+    """Whether it may be by the lines of this file."""
     return any(map(_hands_on, _uses(module)))
 
 

@@ -51,7 +51,7 @@ def _loaded(facts: ModuleFacts) -> Iterator[EarlyCopy]:
         seed = None if _is_loaded(facts, network, copy) else _seed(facts, network, copy)
         teaches = _teaches(facts, copy, name)
         used = teaches or heuristics.AVERAGES.found_in(name)
-        if seed is not None and used and not _begins_again(facts, copy, name):
+        if seed is not None and used and not _begins_again(facts, copy, wrapped, name):
             yield EarlyCopy(facts.place(copy), seed, wrapped, teaches)
 
 
@@ -74,7 +74,7 @@ def _copied(facts: ModuleFacts) -> Iterator[EarlyCopy]:
         name = _kept_as(facts, place)
         teaches = _teaches(facts, copy, name)
         used = teaches or _is_average(copy, name)
-        if seed is not None and used and not _begins_again(facts, copy, name):
+        if seed is not None and used and not _begins_again(facts, copy, wrapped, name):
             yield EarlyCopy(place, seed, wrapped, teaches)
 
 
@@ -168,10 +168,14 @@ def _is_average(copy: CallEvent, name: str) -> bool:
     return copy.path in frameworks.AVERAGING or heuristics.AVERAGES.found_in(name)
 
 
-def _begins_again(facts: ModuleFacts, copy: CallEvent, name: str) -> bool:
+def _begins_again(facts: ModuleFacts, copy: CallEvent, wrapped: CallEvent, name: str) -> bool:
     """Whether it is given the wrapped network's weights after all: by a copy, or by an average that takes all of it."""
+    # what is taken of a network that is not yet wrapped is the rank's own again
+    place, wrap = _place(facts, copy), facts.place(wrapped)
+    here = innermost_function(facts.module.tree, place.line)
+    same = here is innermost_function(facts.module.tree, wrap.line)
     for call in facts.module.of(ast.Call):
-        if call.lineno > _place(facts, copy).line and any(
+        if call.lineno > (wrap.line if same else place.line) and any(
             k.arg == "decay" and isinstance(k.value, ast.Constant) and k.value.value == 0 for k in call.keywords
         ):
             return True

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
@@ -15,6 +16,11 @@ LOCAL_EXCEPTIONS = frozenset({
     "OutOfMemoryError", "ValueError", "ConnectionError", "TimeoutError", "EOFError", "ZeroDivisionError",
     "FloatingPointError", "PermissionError",
 })  # fmt: skip
+
+#: decorators that log what their function raises, and let it return (loguru 0.7)
+_CATCHING = frozenset({"loguru.logger.catch"})
+#: what they are told only about the log, and what is returned in place of the result
+_TELLING = ("level", "message", "default")
 
 
 def lines_of(body: list[ast.stmt]) -> tuple[int, int]:
@@ -38,6 +44,14 @@ def catches(handler: ast.ExceptHandler) -> set[str]:
     kinds = handler.type
     elements: Iterable[ast.expr] = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds] if kinds else []
     return {last_name(e) for e in elements}
+
+
+def catches_all(module: Module, decorator: ast.expr) -> bool:
+    """Whether a decorator catches what its function raises, tells of it, and does nothing else: `@logger.catch`."""
+    call = decorator if isinstance(decorator, ast.Call) else None
+    told = [*call.args, *call.keywords] if call is not None else []
+    kinds = [part for part in told if not isinstance(part, ast.keyword) or part.arg not in _TELLING]
+    return not kinds and module.imported(call.func if call is not None else decorator) in _CATCHING
 
 
 def about_arguments(handler: ast.ExceptHandler) -> bool:

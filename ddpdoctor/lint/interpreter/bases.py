@@ -69,7 +69,7 @@ def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
     holders = [value for keyword, value in obj.keywords if keyword in ("*", "**")]
     if named is not None or not (obj.args or holders):
         return named
-    fields = list(_fields(machine, obj.info))
+    fields = list(field_names(machine, obj.info))
     placed = dict(zip(fields, obj.args, strict=False)).get(name)
     if placed is not None or name not in fields:
         return placed
@@ -112,7 +112,7 @@ def default_of(machine: Machine, frame: Frame, value: Value) -> Value:
     return obj.keyword("default") or value
 
 
-def _fields(machine: Machine, info: ClassInfo) -> Iterator[str]:
+def field_names(machine: Machine, info: ClassInfo) -> Iterator[str]:
     """Field names in the order of the constructor: those of the bases first."""
     seen: set[str] = set()
     for cls in reversed(mro(machine, info)):

@@ -56,6 +56,8 @@ from ddpdoctor.lint.values.tags import (
     union,
 )
 from ddpdoctor.lint.values.values import FIRST_RANK, NONE, Taint, Value, lift, of_object, symbol_key, unknown
+from ddpdoctor.model.record import replace
+from ddpdoctor.program.classes import is_tuple
 
 #: what is not true of the results of methods: some have no gradients, and a size tells nothing of what was computed
 _LOST = {
@@ -175,6 +177,19 @@ def _moved(call: MethodCall) -> Value | None:
         return None
     modes.changed(call, call.receiver)
     return call.receiver
+
+
+def _with_fields(call: MethodCall) -> Value | None:
+    """`options._replace(url=url)` of a NamedTuple of the project: another one, with these fields."""
+    obj = call.receiver.object
+    if not isinstance(obj, Instance) or not is_tuple(obj.info) or call.args:
+        return None
+    changed = dict(call.keywords)
+    # the new fields come first, and what was given by position is named
+    fields = [name for name in bases.field_names(call.machine, obj.info) if name not in changed]
+    kept = [(name, value) for name in fields if (value := bases.given_field(call.machine, obj, name)) is not None]
+    made = replace(obj, site=call.site, args=(), keywords=(*call.keywords, *kept))
+    return of_object(made, "_replace", call.site, symbol_key(call.receiver))
 
 
 def _formatted(call: MethodCall) -> Value | None:
@@ -503,6 +518,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_backward, ("backward",)),
     (_formatted, ("format",)),
     (_moved, _MOVING),
+    (_with_fields, ("_replace",)),
     (_collected, ("append", "extend", "add_batch")),
     (_joined, ("join",)),
     (_share, ("select", "shard")),

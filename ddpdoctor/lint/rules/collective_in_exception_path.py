@@ -3,8 +3,9 @@
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
 NCCL, handlers in a training loop that swallow an exception from a DDP backward or another collective, and handlers
-around such a loop that catch whatever happens and let the process end as one that has done its work. An import fails on
-the ranks whose disk does not hold the module, so a collective in its handler counts.
+around such a loop that catch whatever happens and let the process end as one that has done its work, as loguru's
+`@logger.catch` does. An import fails on the ranks whose disk does not hold the module, so a collective in its handler
+counts.
 
 ## Why it hangs
 An exception rarely occurs on all ranks at once. The rank on which it occurs waits in the handler's collective for ranks
@@ -44,6 +45,7 @@ that the texts of the repository ask for are older ones, its destruction is a hi
 
 ## References
 https://github.com/pytorch/torchtitan/pull/1342
+https://loguru.readthedocs.io/en/stable/api/logger.html
 """
 
 from __future__ import annotations
@@ -83,10 +85,10 @@ _DESTROY = "torch.distributed.destroy_process_group"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Every `try` of the file; what stands in tests is a hint."""
+    """Every `try` of the file, and what does the same; what stands in tests is a hint."""
     near = "/".join(facts.module.path.split("/")[-_NEAR:])
     of_tests = heuristics.OF_TESTS.found_in(near)
-    for found in _tries(facts):
+    for found in (*_tries(facts), *_decorated(facts)):
         yield replace(found, severity=Severity.HINT) if found is not None and of_tests else found
 
 
@@ -272,6 +274,29 @@ def _ends_as_done(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler)
                 f"the launcher ends no other, and those wait in {item.op.op}: raise it again"
             )
             yield facts.finding(RULE, handler, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
+            return
+
+
+def _decorated(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Functions that train, of which a decorator catches what one rank raises."""
+    for function in facts.module.of(ast.FunctionDef):
+        for decorator in function.decorator_list:
+            if exception_handlers.catches_all(facts.module, decorator) and not facts.alone:
+                yield from _ends_by_decorator(facts, function, decorator)
+
+
+def _ends_by_decorator(facts: ModuleFacts, function: ast.FunctionDef, decorator: ast.expr) -> Iterator[Finding | None]:
+    first, last = exception_handlers.lines_of(function.body)
+    trained = {loop.site for call in facts.methods("backward") for loop in call.context.loops}
+    for item, index in _through(facts, function.body):
+        inside = [loop.site for loop, depth in item.loops if depth > index or _stands_in(facts, loop.site, first, last)]
+        trains = item.op.op.startswith("backward") or not trained.isdisjoint(inside)
+        if inside and trains and _on_all_ranks(item) and _repeating(facts, item, index, first, last) is None:
+            message = (
+                "an exception in the training of one rank ends here: its process ends as if it had succeeded, the "
+                f"launcher ends no other, and those wait in {item.op.op}: let it raise again"
+            )
+            yield facts.finding(RULE, decorator, message, related=((item.op.site, f"{item.op.op} needs all ranks"),))
             return
 
 

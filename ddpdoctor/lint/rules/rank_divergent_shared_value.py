@@ -185,7 +185,7 @@ def _meeting_points(facts: ModuleFacts) -> Iterator[Finding | None]:
         if where is None or not where.tags & MADE_UP or call.context.mask.bit_count() < 2 or _alone(call):
             continue
         message = "every rank generates its own rendezvous file, so no rank finds the others: all must use one path"
-        yield facts.finding(RULE, call.site, message)
+        yield facts.finding(RULE, call.site, message, context=call.context)
 
 
 def _alone(call: CallEvent) -> bool:
