@@ -137,23 +137,36 @@ def _touched(facts: ModuleFacts, scope: ast.AST, span: Span, skipped: SourceSite
         if isinstance(node, ast.Call) and span.first <= (site := site_of(span.module, node)).line <= span.last
     }
     altered: dict[SourceSite, set[str]] = {}
-    for item in facts.reached:
-        index = item.within(span.module.path, span.first, span.last)
-        if item.op.op not in collectives.PUTTING_TOGETHER or index is None or item.way[index] == skipped:
-            continue
-        site = item.way[index]
-        names = _by_way(facts, item.way[index:], calls[site]) if site in calls else None
-        if names is None:
+    for way in _ways(facts, span):
+        site = way[0]
+        names = _by_way(facts, way, calls[site]) if site in calls else None
+        if names is None and site != skipped:
             return None
-        altered.setdefault(site, set()).update(names)
-    # what alters nothing in one place does not in another that was not reached
-    pure = {last_name(calls[site].func) for site, names in altered.items() if not names}
-    for site, node in calls.items():
-        if site not in altered and site != skipped and heuristics.PUTS_TOGETHER.found_in(last_name(node.func)):
-            altered[site] = set() if last_name(node.func) in pure else _handed(node)
+        if names is not None and site != skipped:
+            altered.setdefault(site, set()).update(names)
+    altered |= _by_name({site: node for site, node in calls.items() if site != skipped}, altered)
     found = _sharing(scope, {name for names in altered.values() for name in names})
     found |= {name for site in altered for name in _taking(scope, calls[site])}
     return None if found & {"self", "cls"} else found
+
+
+def _by_name(calls: dict[SourceSite, ast.Call], known: dict[SourceSite, set[str]]) -> dict[SourceSite, set[str]]:
+    """What calls alter that may bring results together by their names: what alters nothing in one place does not in
+    another that was not reached."""
+    pure = {last_name(calls[site].func) for site, names in known.items() if not names}
+    return {
+        site: set() if last_name(node.func) in pure else _handed(node)
+        for site, node in calls.items()
+        if site not in known and heuristics.PUTS_TOGETHER.found_in(last_name(node.func))
+    }
+
+
+def _ways(facts: ModuleFacts, span: Span) -> Iterator[tuple[SourceSite, ...]]:
+    """The calls that lead from these lines to something that brings results together."""
+    for item in facts.reached:
+        index = item.within(span.module.path, span.first, span.last)
+        if item.op.op in collectives.PUTTING_TOGETHER and index is not None:
+            yield item.way[index:]
 
 
 def _by_way(facts: ModuleFacts, way: tuple[SourceSite, ...], node: ast.Call) -> set[str] | None:
@@ -278,15 +291,21 @@ def _names(node: ast.AST) -> set[str]:
     """The variables of an expression, and `self.name` as one; without those whose extent alone is asked."""
     if isinstance(node, ast.Name):
         return {node.id}
-    if isinstance(node, ast.Attribute):
-        if node.attr == "shape":
-            return set()
-        if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-            return {f"{node.value.id}.{node.attr}"}
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+        return {f"{node.value.id}.{node.attr}"}
+    return {name for part in _parts(node) for name in _names(part)}
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression that its value comes from."""
     if isinstance(node, ast.Call):
-        if last_name(node.func) in vocabulary.EXTENTS | {"len"}:
-            return set()
-        function = node.func.value if isinstance(node.func, ast.Attribute) else None
-        parts = [*node.args, *(keyword.value for keyword in node.keywords), *([function] if function else [])]
-        return {name for part in parts for name in _names(part)}
-    return {name for part in ast.iter_child_nodes(node) for name in _names(part)}
+        if last_name(node.func) not in _EXTENTS:
+            yield from node.args
+            yield from (keyword.value for keyword in node.keywords)
+            yield from [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    elif not (isinstance(node, ast.Attribute) and node.attr == "shape"):
+        yield from ast.iter_child_nodes(node)
+
+
+#: what tells how much there is, and nothing of what it is
+_EXTENTS = vocabulary.EXTENTS | {"len"}
