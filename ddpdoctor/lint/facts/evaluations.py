@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Iteration
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.program.enclosing import innermost_function
@@ -23,8 +24,15 @@ def evaluates(facts: ModuleFacts, iteration: Iteration) -> bool:
 
 
 def trains(facts: ModuleFacts, iteration: Iteration) -> bool:
-    """Whether something trains that the loop calls."""
-    return any(_within(call.context, iteration) for call in facts.methods(*vocabulary.TRAINING))
+    """Whether something trains that the loop calls. To clear gradients is no training by itself."""
+    inside = [call for call in facts.methods(*vocabulary.TRAINING) if _within(call.context, iteration)]
+    if all(call.method == "zero_grad" and _is_in_loop(call, iteration) for call in inside):
+        return bool(inside) and not batches.only_clears(iteration.loop.node)
+    return True
+
+
+def _is_in_loop(call: CallEvent, iteration: Iteration) -> bool:
+    return call.context.chain == iteration.context.chain
 
 
 def _trains(call: CallEvent) -> bool:

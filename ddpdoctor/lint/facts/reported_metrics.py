@@ -7,7 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import blocks, evaluations, loaders, own_parts
+from ddpdoctor.lint.facts import blocks, brought_together, evaluations, loaders, own_parts
+from ddpdoctor.lint.facts.brought_together import Span
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
@@ -16,17 +17,8 @@ from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import ANY_RANK, SHARES, Tag, union
 from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
-
-
-class Span(NamedTuple):
-    """Lines of a file, from the first to the last."""
-
-    module: Module
-    first: int
-    last: int
 
 
 class Report(NamedTuple):
@@ -99,8 +91,11 @@ def _lines(node: ast.stmt) -> range:
 
 def _may_be_reduced(facts: ModuleFacts, call: CallEvent, iteration: Iteration) -> bool:
     """Whether something brings together what the ranks have, in the functions that come from the call's to the loop, or
-    between the two: a collective, or what may be one by its name."""
-    return any(_brings_together(facts, span) for span in _between(facts, call, iteration))
+    between the two: a collective, or what may be one by its name. Not where a number that is told has no part in it."""
+    spans = list(_between(facts, call, iteration))
+    return any(_brings_together(facts, span) for span in spans) and not brought_together.is_beside(
+        facts, call, iteration, spans
+    )
 
 
 def _between(facts: ModuleFacts, call: CallEvent, iteration: Iteration) -> Iterator[Span]:

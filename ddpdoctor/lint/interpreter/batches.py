@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -11,6 +12,7 @@ from ddpdoctor.lint.values.abstract_objects import Instance, Items, Made
 from ddpdoctor.lint.values.tags import OF_BATCH, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.text import text_of
 
 #: depends on the rank, also as what `bounds[rank]` gives
 _BY_RANK = SHARED_OUT | Tag.RANK_BY_NAME | Tag.IN_GROUP | Tag.PREPARED
@@ -81,12 +83,29 @@ def evaluates(here: Frame | Context, loop: ast.AST) -> bool:
     """Whether nothing in a loop trains, and it computes without gradients, or the function around it has put a network
     into evaluation before."""
     called = _called_in(loop)
-    if not called.isdisjoint(vocabulary.TRAINING):
+    training = called & vocabulary.TRAINING
+    if training and not (training == {"zero_grad"} and only_clears(loop)):
         return False
     if here.no_grad or not called.isdisjoint(vocabulary.WITHOUT_GRADIENTS):
         return True
     function = here.function.node if here.function is not None else None
     return function is not None and mode_before(function, getattr(loop, "lineno", 0)) == "eval"
+
+
+def only_clears(loop: ast.AST) -> bool:
+    """Whether a loop clears the gradients of optimizers that it does nothing else with: an evaluation may do so, too. A
+    function that is given an optimizer may train with it."""
+    nodes = walk(loop)
+    cleared = {
+        text_of(node.func.value)
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "zero_grad"
+    }
+    named = Counter(text_of(node) for node in nodes if isinstance(node, (ast.Name, ast.Attribute)))
+    clears = Counter(
+        text_of(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr == "zero_grad"
+    )
+    return all(named[text] == clears[text] for text in cleared)
 
 
 def mode_before(part: ast.AST, line: int) -> str:

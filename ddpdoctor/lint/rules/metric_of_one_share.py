@@ -42,9 +42,10 @@ No automatic fix.
 ## When it is wrong
 When the number is meant for this rank alone, or a few samples are enough to watch a run. Not reported are a loop that
 trains, what is told within the loop, samples of a batch and what is generated of them, a text that holds the rank,
-metrics of torchmetrics, and an evaluation in which anything brings together what the ranks have: a collective, or a
-function whose name may mean one. A print from all ranks, each of its own number, is a hint, and so is what Lightning
-logs, which itself warns of it.
+metrics of torchmetrics, and an evaluation in which anything brings together what the ranks have, a collective, or a
+function whose name may mean one: unless the number is summed up in the evaluation's loop of what that does not touch,
+as a loss may be beside an accuracy that is reduced. A print from all ranks, each of its own number, is a hint, and so
+is what Lightning logs, which itself warns of it.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
