@@ -354,12 +354,14 @@ def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
 
 
 def undone_by(call: CallEvent, seedings: Iterable[CallEvent]) -> CallEvent | None:
-    """The last of the calls that surely seeds the same generators again, whatever this call seeds them with."""
+    """The last of the calls that surely seeds the same generators again, whatever this call seeds them with. A
+    condition may be around this call alone: where it does not hold, there is nothing to undo."""
     mine = set(row(call).generators)
     later = (
         other for other in seedings
         if other.index > call.index and mine <= set(row(other).generators)
-        and surely_before(call.context, other.context) and surely_before(other.context, call.context)
+        and call.context.mask == other.context.mask and call.context.loops == other.context.loops
+        and surely_before(other.context, call.context)
     )  # fmt: skip
     return max(later, key=lambda other: other.index, default=None)
 

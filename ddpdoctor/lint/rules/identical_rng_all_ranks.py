@@ -100,7 +100,7 @@ def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | 
     # what one rank seeds for its samples says nothing of the others
     seedings = [call for call in seeds.seedings(facts) if not call.context.some_ranks_only]
     given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
-    if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
+    if not given or seeds.seeds_elsewhere(facts):
         return
     draws = _equal_draws(facts, given, drawn)
     if not draws:
@@ -162,11 +162,13 @@ _UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference
 def _equal_draws(facts: ModuleFacts, given: list[CallEvent], drawn: Drawn) -> list[equal_draws.EqualDraw]:
     """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
     alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
+    parted = seeds.seeded(filter(seeds.differs_by_rank, given))
     apart = seeds.parts_workers(given)
     return [
         draw
         for draw in drawn(facts, seeds.seeded(given))
         if not (apart and draw.by_worker)
+        and parted.isdisjoint(equal_draws.sources(draw))
         and equal_draws.together(given, draw)
         and all(id(call) in alike for call in equal_draws.seeding(given, draw) or given)
     ]
