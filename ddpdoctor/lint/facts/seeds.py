@@ -18,7 +18,7 @@ from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import expression_of
+from ddpdoctor.program.text import expression_of, text_of
 
 #: functions that seed global generators, those of frameworks as well
 _SEEDING = randomness.paths(Use.SEEDS)
@@ -127,18 +127,21 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether it is one by the source of the expression, and of the variables in it."""
+    """Whether it is one by the source of the expression, and of the variables in it, or of what the function around is
+    given for it."""
     if not call.node.args or len(call.args) != len(call.node.args):
         return False
-    parts = paths.expressions(call, call.node.args[0])
+    parts = paths.expressions(call, call.node.args[0]) + paths.given_for(facts, call, call.node.args[0])
     trees = list(filter(None, map(expression_of, parts)))
     if len(trees) < len(parts):
         return False
     nodes = [node for tree in trees for node in walk(tree)]
     modules = facts.modules
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
-    stored = any(_sets(module, name) for module in modules for name in entries)
+    stored = any(_sets(module, name) or _stores(module, name) for module in modules for name in entries)
     roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
+    # of an object's own settings, `self.opt["seed"]`, those are read
+    roots |= {n.attr for n in nodes if isinstance(n, ast.Attribute) and text_of(n.value) == "self"}
     return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
 
 
@@ -162,8 +165,8 @@ def _only_reads(node: ast.AST) -> bool:
     return not isinstance(node, ast.BinOp) and (not isinstance(node, ast.Call) or last_name(node.func) in _READS)
 
 
-#: calls that read an entry and change nothing
-_READS = frozenset({"get", "int", "getattr"})
+#: calls that read an entry, or settings from a file, and change nothing
+_READS = frozenset({"get", "int", "getattr", "open", "load", "safe_load", "loads", "read", "read_text"})
 
 
 def _entry(node: ast.AST) -> str:
@@ -209,6 +212,12 @@ def _sets(module: Module, name: str) -> bool:
         if stored == name
         for value in values
     ) or any(isinstance(target, ast.Attribute) and target.attr == name for target in changed)
+
+
+def _stores(module: Module, key: str) -> bool:
+    """Whether the file puts something into an entry of this name: `config["seed"] += rank`."""
+    stored = (n.slice for n in module.of(ast.Subscript) if not isinstance(n.ctx, ast.Load))
+    return any(isinstance(entry, ast.Constant) and entry.value == key for entry in stored)
 
 
 def _by_hydra(module: Module, info: FunctionInfo) -> bool:
