@@ -267,7 +267,7 @@ def _loads(facts: ModuleFacts) -> list[CallEvent]:
 
 def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
     """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
-    unseen = facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader")
+    unseen = seeds.trainers(facts) and facts.mentions("DataLoader")
     loads = _loads(facts) or (unseen and not facts.named(aliases.LOADER))
     streams = not facts.named(frameworks.ACCELERATOR)
     draw = random_draws.in_made(facts.analysis, streams=streams) if loads else None

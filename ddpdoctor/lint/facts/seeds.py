@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 
 from ddpdoctor.lint.facts import averaged_gradients, launch, paths
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, RandomFunction, Use
@@ -285,8 +287,47 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Whether workers or samplers are seeded by the program: its `worker_init_fn` may add the rank."""
     if any(map(_handles_state, facts.modules)):
         return True
+    return facts.suggests(heuristics.WORKER_SEED) and not _begin_as_seeded(facts)
+
+
+def _begin_as_seeded(facts: ModuleFacts) -> bool:
+    """Whether every `worker_init_fn` is seen, and leaves workers of ranks with equal seeds alike."""
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
-    return facts.suggests(heuristics.WORKER_SEED) and not (given and all(map(hands_on, given)))
+    if given and all(map(_leaves_alike, given)):
+        return True
+    # loaders that a framework asks for, or of a class of the program's own, are not simulated
+    named = [
+        (module, keyword.value)
+        for module in facts.modules for call in module.of(ast.Call) for keyword in call.keywords
+        if keyword.arg == "worker_init_fn"
+    ]  # fmt: skip
+    functions = [
+        global_value(facts.analysis, module, node.id) if isinstance(node, ast.Name) else None for module, node in named
+    ]
+    return bool(functions) and all(value is not None and _leaves_alike(value) for value in functions)
+
+
+def _leaves_alike(function: Value) -> bool:
+    return hands_on(function) or _only_sets_up(function)
+
+
+def _only_sets_up(function: Value) -> bool:
+    """Whether it only calls functions of Python and torch that are not about random numbers: how workers share tensors,
+    how many threads they have."""
+    if not isinstance(function.object, Function):
+        return False
+    info = function.object.info
+    nodes = walk(info.node)
+    called = [info.module.imported(n.func) for n in nodes if isinstance(n, ast.Call)]
+    keeps = any(isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store) for n in nodes)
+    return not keeps and all(
+        path.partition(".")[0] in _PLAIN and path not in randomness.FUNCTIONS and path != _WORKER for path in called
+    )
+
+
+#: packages of whose functions it is known which are about random numbers
+_PLAIN = frozenset({"torch", "cv2", *sys.stdlib_module_names})
+_WORKER = "torch.utils.data.get_worker_info"
 
 
 def _handles_state(module: Module) -> bool:
@@ -314,7 +355,8 @@ def hands_on(value: Value) -> bool:
     nodes = walk(value.object.info.node)
     words = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
     words |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
-    return "initial_seed" in words and not heuristics.OWN_WORKER_SEED.found_in_any(words)
+    from_torch = "initial_seed" in words or {"get_worker_info", "seed"} <= words
+    return from_torch and not heuristics.OWN_WORKER_SEED.found_in_any(words)
 
 
 def data_parallel(facts: ModuleFacts) -> bool:
@@ -324,10 +366,15 @@ def data_parallel(facts: ModuleFacts) -> bool:
     return bool(wrapping_by_framework(facts)) or bool(averaged_gradients.calls(facts)) or _by_lightning(facts)
 
 
+def trainers(facts: ModuleFacts) -> list[CallEvent]:
+    """Calls that make a trainer of Lightning, also of the options of the command line."""
+    return facts.named(frameworks.LIGHTNING, f"{frameworks.LIGHTNING}.from_argparse_args")
+
+
 def _by_lightning(facts: ModuleFacts) -> bool:
     """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how; and not that
     there is one device."""
-    if all(map(launch.is_of_one_device, facts.named(frameworks.LIGHTNING))):
+    if all(map(launch.is_of_one_device, trainers(facts))):
         return False
     texts = (node.value for node in facts.module.of(ast.Constant))
     said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
