@@ -371,10 +371,17 @@ def trainers(facts: ModuleFacts) -> list[CallEvent]:
     return facts.named(frameworks.LIGHTNING, f"{frameworks.LIGHTNING}.from_argparse_args")
 
 
+def _defaults_to_one(options: ast.Dict) -> bool:
+    """Whether options by name say that there is one device: `{"accelerator": "ddp", "gpus": 1}`."""
+    given = [value for key, value in zip(options.keys, options.values, strict=True)
+             if isinstance(key, ast.Constant) and key.value in ("gpus", "devices")]  # fmt: skip
+    return any(isinstance(value, ast.Constant) and value.value in (1, "1") for value in given)
+
+
 def _by_lightning(facts: ModuleFacts) -> bool:
     """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how; and not that
     there is one device."""
-    if all(map(launch.is_of_one_device, trainers(facts))):
+    if all(map(launch.is_of_one_device, trainers(facts))) or any(map(_defaults_to_one, facts.module.of(ast.Dict))):
         return False
     texts = (node.value for node in facts.module.of(ast.Constant))
     said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
