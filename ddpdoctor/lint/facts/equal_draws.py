@@ -104,6 +104,14 @@ def _is_one_number(shape: ast.expr) -> bool:
     return all(isinstance(size, ast.Constant) and size.value == 1 for size in sizes)
 
 
+def sources(draw: EqualDraw) -> frozenset[Generator]:
+    """The generators of a rank of which a seed by rank may part what is drawn: a worker's are seeded from torch's, and
+    where there are no workers, or torch is older than 1.9, they are the rank's own. What the rank itself draws by torch
+    may be drawn on its GPU."""
+    of_rank = (Generator.CUDA,) if Generator.TORCH in draw.generators else ()
+    return frozenset({*draw.generators, *((Generator.TORCH,) if draw.by_worker else of_rank)})
+
+
 def seeding(given: Iterable[CallEvent], draw: EqualDraw) -> list[CallEvent]:
     """Those of the calls that seed what is drawn from; all generators of workers are seeded from torch's."""
     sources = [{*draw.generators}] if not draw.by_worker else [{Generator.TORCH}, {*draw.generators}]
@@ -259,7 +267,7 @@ def _loads(facts: ModuleFacts) -> list[CallEvent]:
 
 def _in_made(facts: ModuleFacts) -> Iterator[EqualDraw]:
     """In a data set or a transform that the program makes, where it is not seen how a loader gets it."""
-    unseen = facts.named(frameworks.LIGHTNING) and facts.mentions("DataLoader")
+    unseen = seeds.trainers(facts) and facts.mentions("DataLoader")
     loads = _loads(facts) or (unseen and not facts.named(aliases.LOADER))
     streams = not facts.named(frameworks.ACCELERATOR)
     draw = random_draws.in_made(facts.analysis, streams=streams) if loads else None

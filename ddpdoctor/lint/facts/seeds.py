@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable
 
 from ddpdoctor.lint.facts import averaged_gradients, launch, paths
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, launchers, packages, randomness, vocabulary
 from ddpdoctor.lint.knowledge.packages import Does
 from ddpdoctor.lint.knowledge.randomness import Generator, RandomFunction, Use
@@ -18,7 +20,7 @@ from ddpdoctor.lint.values.values import Value, unknown
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
-from ddpdoctor.program.text import expression_of
+from ddpdoctor.program.text import expression_of, text_of
 
 #: functions that seed global generators, those of frameworks as well
 _SEEDING = randomness.paths(Use.SEEDS)
@@ -127,18 +129,21 @@ def configured(facts: ModuleFacts, call: CallEvent) -> bool:
 
 
 def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether it is one by the source of the expression, and of the variables in it."""
+    """Whether it is one by the source of the expression, and of the variables in it, or of what the function around is
+    given for it."""
     if not call.node.args or len(call.args) != len(call.node.args):
         return False
-    parts = paths.expressions(call, call.node.args[0])
+    parts = paths.expressions(call, call.node.args[0]) + paths.given_for(facts, call, call.node.args[0])
     trees = list(filter(None, map(expression_of, parts)))
     if len(trees) < len(parts):
         return False
     nodes = [node for tree in trees for node in walk(tree)]
     modules = facts.modules
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
-    stored = any(_sets(module, name) for module in modules for name in entries)
+    stored = any(_sets(module, name) or _stores(module, name) for module in modules for name in entries)
     roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
+    # of an object's own settings, `self.opt["seed"]`, those are read
+    roots |= {n.attr for n in nodes if isinstance(n, ast.Attribute) and text_of(n.value) == "self"}
     return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
 
 
@@ -162,8 +167,8 @@ def _only_reads(node: ast.AST) -> bool:
     return not isinstance(node, ast.BinOp) and (not isinstance(node, ast.Call) or last_name(node.func) in _READS)
 
 
-#: calls that read an entry and change nothing
-_READS = frozenset({"get", "int", "getattr"})
+#: calls that read an entry, or settings from a file, and change nothing
+_READS = frozenset({"get", "int", "getattr", "open", "load", "safe_load", "loads", "read", "read_text"})
 
 
 def _entry(node: ast.AST) -> str:
@@ -209,6 +214,12 @@ def _sets(module: Module, name: str) -> bool:
         if stored == name
         for value in values
     ) or any(isinstance(target, ast.Attribute) and target.attr == name for target in changed)
+
+
+def _stores(module: Module, key: str) -> bool:
+    """Whether the file puts something into an entry of this name: `config["seed"] += rank`."""
+    stored = (n.slice for n in module.of(ast.Subscript) if not isinstance(n.ctx, ast.Load))
+    return any(isinstance(entry, ast.Constant) and entry.value == key for entry in stored)
 
 
 def _by_hydra(module: Module, info: FunctionInfo) -> bool:
@@ -276,8 +287,47 @@ def seeds_elsewhere(facts: ModuleFacts) -> bool:
     """Whether workers or samplers are seeded by the program: its `worker_init_fn` may add the rank."""
     if any(map(_handles_state, facts.modules)):
         return True
+    return facts.suggests(heuristics.WORKER_SEED) and not _begin_as_seeded(facts)
+
+
+def _begin_as_seeded(facts: ModuleFacts) -> bool:
+    """Whether every `worker_init_fn` is seen, and leaves workers of ranks with equal seeds alike."""
     given = [v for c in facts.named(aliases.LOADER) if (v := c.keyword("worker_init_fn")) is not None]
-    return facts.suggests(heuristics.WORKER_SEED) and not (given and all(map(hands_on, given)))
+    if given and all(map(_leaves_alike, given)):
+        return True
+    # loaders that a framework asks for, or of a class of the program's own, are not simulated
+    named = [
+        (module, keyword.value)
+        for module in facts.modules for call in module.of(ast.Call) for keyword in call.keywords
+        if keyword.arg == "worker_init_fn"
+    ]  # fmt: skip
+    functions = [
+        global_value(facts.analysis, module, node.id) if isinstance(node, ast.Name) else None for module, node in named
+    ]
+    return bool(functions) and all(value is not None and _leaves_alike(value) for value in functions)
+
+
+def _leaves_alike(function: Value) -> bool:
+    return hands_on(function) or _only_sets_up(function)
+
+
+def _only_sets_up(function: Value) -> bool:
+    """Whether it only calls functions of Python and torch that are not about random numbers: how workers share tensors,
+    how many threads they have."""
+    if not isinstance(function.object, Function):
+        return False
+    info = function.object.info
+    nodes = walk(info.node)
+    called = [info.module.imported(n.func) for n in nodes if isinstance(n, ast.Call)]
+    keeps = any(isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store) for n in nodes)
+    return not keeps and all(
+        path.partition(".")[0] in _PLAIN and path not in randomness.FUNCTIONS and path != _WORKER for path in called
+    )
+
+
+#: packages of whose functions it is known which are about random numbers
+_PLAIN = frozenset({"torch", "cv2", *sys.stdlib_module_names})
+_WORKER = "torch.utils.data.get_worker_info"
 
 
 def _handles_state(module: Module) -> bool:
@@ -305,7 +355,8 @@ def hands_on(value: Value) -> bool:
     nodes = walk(value.object.info.node)
     words = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.attr for n in nodes if isinstance(n, ast.Attribute)}
     words |= {str(n.value) for n in nodes if isinstance(n, ast.Constant)}
-    return "initial_seed" in words and not heuristics.OWN_WORKER_SEED.found_in_any(words)
+    from_torch = "initial_seed" in words or {"get_worker_info", "seed"} <= words
+    return from_torch and not heuristics.OWN_WORKER_SEED.found_in_any(words)
 
 
 def data_parallel(facts: ModuleFacts) -> bool:
@@ -315,10 +366,22 @@ def data_parallel(facts: ModuleFacts) -> bool:
     return bool(wrapping_by_framework(facts)) or bool(averaged_gradients.calls(facts)) or _by_lightning(facts)
 
 
+def trainers(facts: ModuleFacts) -> list[CallEvent]:
+    """Calls that make a trainer of Lightning, also of the options of the command line."""
+    return facts.named(frameworks.LIGHTNING, f"{frameworks.LIGHTNING}.from_argparse_args")
+
+
+def _defaults_to_one(options: ast.Dict) -> bool:
+    """Whether options by name say that there is one device: `{"accelerator": "ddp", "gpus": 1}`."""
+    given = [value for key, value in zip(options.keys, options.values, strict=True)
+             if isinstance(key, ast.Constant) and key.value in ("gpus", "devices")]  # fmt: skip
+    return any(isinstance(value, ast.Constant) and value.value in (1, "1") for value in given)
+
+
 def _by_lightning(facts: ModuleFacts) -> bool:
     """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how; and not that
     there is one device."""
-    if all(map(launch.is_of_one_device, facts.named(frameworks.LIGHTNING))):
+    if all(map(launch.is_of_one_device, trainers(facts))) or any(map(_defaults_to_one, facts.module.of(ast.Dict))):
         return False
     texts = (node.value for node in facts.module.of(ast.Constant))
     said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
@@ -354,12 +417,14 @@ def seeded(given: Iterable[CallEvent]) -> frozenset[Generator]:
 
 
 def undone_by(call: CallEvent, seedings: Iterable[CallEvent]) -> CallEvent | None:
-    """The last of the calls that surely seeds the same generators again, whatever this call seeds them with."""
+    """The last of the calls that surely seeds the same generators again, whatever this call seeds them with. A
+    condition may be around this call alone: where it does not hold, there is nothing to undo."""
     mine = set(row(call).generators)
     later = (
         other for other in seedings
         if other.index > call.index and mine <= set(row(other).generators)
-        and surely_before(call.context, other.context) and surely_before(other.context, call.context)
+        and call.context.mask == other.context.mask and call.context.loops == other.context.loops
+        and surely_before(other.context, call.context)
     )  # fmt: skip
     return max(later, key=lambda other: other.index, default=None)
 

@@ -6,7 +6,9 @@ augmentation or noise is drawn from those generators and no seed depends on the 
 for a `DataLoader` with workers, count as well. The model may be wrapped by DDP, FSDP, Accelerate or Fabric, Lightning
 may train it by a strategy for several ranks, or the program may average gradients itself; the seed may be set by
 `transformers.set_seed`, Accelerate's `set_seed` without `device_specific=True` or Lightning's `seed_everything`. Where
-a seed by rank is surely followed by an equal one, it is undone and does not count.
+a seed by rank is surely followed by an equal one, it is undone and does not count. One of numpy's generator alone does
+not part what is drawn from torch's. Nor does a `worker_init_fn` part the ranks that seeds nothing, or that seeds with
+what torch gives the worker.
 
 It also finds ranks that collect the same rollouts: their environments and their actions have the same seeds. And it
 finds programs that learn nothing, and whose ranks make samples together, of nothing but noise (and random labels): a
@@ -40,12 +42,12 @@ does not.
 
 ## When it is wrong
 When equal randomness is intended, for example masks that must match across ranks. A seed from settings that a function
-is given is a hint, unless no file of the project adds anything to a seed. Equal seeds without any visible random
-augmentation or noise are not reported; nor is a single number that is drawn in the training loop, since it decides what
-all ranks do in this step, as a rule, nor what is drawn for all ranks, of which each takes its own (`rows[rank]`). A
-seed that the user may leave out is a hint, unless it is a number by default, or the scripts or settings of the
-repository give one. Of a program that learns nothing, nothing is said where each rank has a share of something, such as
-prompts, or may have one: then equal noise makes different samples.
+is given, or that are read from a file, is a hint, unless no file of the project adds anything to a seed. Equal seeds
+without any visible random augmentation or noise are not reported; nor is a single number that is drawn in the training
+loop, since it decides what all ranks do in this step, as a rule, nor what is drawn for all ranks, of which each takes
+its own (`rows[rank]`). A seed that the user may leave out is a hint, unless it is a number by default, or the scripts
+or settings of the repository give one. Of a program that learns nothing, nothing is said where each rank has a share of
+something, such as prompts, or may have one: then equal noise makes different samples.
 
 It is a hint where the workers part by themselves, because the samples decide how much is drawn: `RandomResizedCrop`
 draws again until a crop fits the picture, `random.randint(0, len(clip))` until the number is in its range, and words
@@ -100,7 +102,7 @@ def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | 
     # what one rank seeds for its samples says nothing of the others
     seedings = [call for call in seeds.seedings(facts) if not call.context.some_ranks_only]
     given = [call for call in seedings if seeds.undone_by(call, seedings) is None]
-    if not given or seeds.seeds_elsewhere(facts) or any(map(seeds.differs_by_rank, given)):
+    if not given or seeds.seeds_elsewhere(facts):
         return
     draws = _equal_draws(facts, given, drawn)
     if not draws:
@@ -162,11 +164,13 @@ _UNTIL_SAMPLES = "until samples for which more has to be drawn make a difference
 def _equal_draws(facts: ModuleFacts, given: list[CallEvent], drawn: Drawn) -> list[equal_draws.EqualDraw]:
     """What is drawn from generators that every one of the calls seeds with a constant, an option or a setting."""
     alike = {id(call) for call in given if seeds.constant(facts, call) or seeds.configured(facts, call)}
+    parted = seeds.seeded(filter(seeds.differs_by_rank, given))
     apart = seeds.parts_workers(given)
     return [
         draw
         for draw in drawn(facts, seeds.seeded(given))
         if not (apart and draw.by_worker)
+        and parted.isdisjoint(equal_draws.sources(draw))
         and equal_draws.together(given, draw)
         and all(id(call) in alike for call in equal_draws.seeding(given, draw) or given)
     ]
