@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterable
 
 from ddpdoctor.lint.facts import averaged_gradients, launch, paths
@@ -17,6 +16,7 @@ from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.values.abstract_objects import Function, Made, Method, Namespace
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Value, unknown
+from ddpdoctor.program import libraries
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
@@ -141,10 +141,15 @@ def _spells_setting(facts: ModuleFacts, call: CallEvent) -> bool:
     modules = facts.modules
     entries = {name for node in nodes if (name := _entry(node)) and heuristics.WANTS_SEED.found_in(name)}
     stored = any(_sets(module, name) or _stores(module, name) for module in modules for name in entries)
-    roots = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
-    # of an object's own settings, `self.opt["seed"]`, those are read
-    roots |= {n.attr for n in nodes if isinstance(n, ast.Attribute) and text_of(n.value) == "self"}
-    return bool(entries) and not stored and bool(roots & vocabulary.SETTINGS_NAMES) and all(map(_only_reads, nodes))
+    of_settings = not vocabulary.SETTINGS_NAMES.isdisjoint(_roots(nodes, parts))
+    return bool(entries) and not stored and of_settings and all(map(_only_reads, nodes))
+
+
+def _roots(nodes: Iterable[ast.AST], parts: Iterable[str]) -> set[str]:
+    """The variables in some expressions that are none of these themselves; of an object's own settings,
+    `self.opt["seed"]`, those."""
+    names = {n.id for n in nodes if isinstance(n, ast.Name)} - {part for part in parts if part.isidentifier()}
+    return names | {n.attr for n in nodes if isinstance(n, ast.Attribute) and text_of(n.value) == "self"}
 
 
 def _is_setting(facts: ModuleFacts, seed: Value | None) -> bool:
@@ -326,7 +331,7 @@ def _only_sets_up(function: Value) -> bool:
 
 
 #: packages of whose functions it is known which are about random numbers
-_PLAIN = frozenset({"torch", "cv2", *sys.stdlib_module_names})
+_PLAIN = frozenset({"torch", "cv2", *libraries.STANDARD_LIBRARY, "time", "math", "sys", "gc"})
 _WORKER = "torch.utils.data.get_worker_info"
 
 
@@ -371,7 +376,7 @@ def trainers(facts: ModuleFacts) -> list[CallEvent]:
     return facts.named(frameworks.LIGHTNING, f"{frameworks.LIGHTNING}.from_argparse_args")
 
 
-def _defaults_to_one(options: ast.Dict) -> bool:
+def _are_of_one_device(options: ast.Dict) -> bool:
     """Whether options by name say that there is one device: `{"accelerator": "ddp", "gpus": 1}`."""
     given = [value for key, value in zip(options.keys, options.values, strict=True)
              if isinstance(key, ast.Constant) and key.value in ("gpus", "devices")]  # fmt: skip
@@ -381,7 +386,7 @@ def _defaults_to_one(options: ast.Dict) -> bool:
 def _by_lightning(facts: ModuleFacts) -> bool:
     """Whether Lightning trains on several ranks: it is told to, by a text, or by an object that says how; and not that
     there is one device."""
-    if all(map(launch.is_of_one_device, trainers(facts))) or any(map(_defaults_to_one, facts.module.of(ast.Dict))):
+    if all(map(launch.is_of_one_device, trainers(facts))) or any(map(_are_of_one_device, facts.module.of(ast.Dict))):
         return False
     texts = (node.value for node in facts.module.of(ast.Constant))
     said = any(isinstance(text, str) and text.startswith(_STRATEGIES) for text in texts)
