@@ -7,6 +7,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from ddpdoctor.program import source
+from ddpdoctor.program.bindings import bound_by
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import walk
@@ -32,31 +33,21 @@ def _defined(
     tree: ast.Module, path: str, name: str, files: Mapping[str, bytes], most: int
 ) -> FunctionNode | ast.ClassDef | None:
     """What a name means at the top of a file, if a file of the project defines it and nothing may replace it."""
-    binding = [node for node in walk(tree) if _binds(node, name)]
+    binding = [node for node in walk(tree) if not {name, "*"}.isdisjoint(bound_by(node))]
     if len(binding) != 1 or not most:
         return None
     if isinstance(binding[0], (*FUNCTIONS, ast.ClassDef)):
         return binding[0] if binding[0] in tree.body else None
-    homes = _homes(binding[0], path, files) if isinstance(binding[0], ast.ImportFrom) else []
+    homes = _homes(binding[0], name, path, files) if isinstance(binding[0], ast.ImportFrom) else []
     home = source.tree_of(files[homes[0]]) if len(homes) == 1 else None
     return _defined(home, homes[0], name, files, most - 1) if home is not None else None
 
 
-def _binds(node: ast.AST, name: str) -> bool:
-    """Whether a node may give a name its meaning in some scope of a file, or take it away."""
-    if isinstance(node, ast.Name):
-        return node.id == name and not isinstance(node.ctx, ast.Load)
-    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-        return node.name == name
-    if isinstance(node, ast.ImportFrom):
-        return any((one.asname or one.name) in (name, "*") for one in node.names)
-    if isinstance(node, ast.alias):
-        return node.asname == name
-    return (node.arg if isinstance(node, ast.arg) else getattr(node, "name", None)) == name
-
-
-def _homes(statement: ast.ImportFrom, path: str, files: Mapping[str, bytes]) -> list[str]:
-    """The files that an import may mean: the one that it names from where it stands, if there is one."""
+def _homes(statement: ast.ImportFrom, name: str, path: str, files: Mapping[str, bytes]) -> list[str]:
+    """The files of which an import may take something under its own name: the one that it names from where it stands,
+    if there is one."""
+    if not any(one.name == name and one.asname in (None, name) for one in statement.names):
+        return []
     module = (statement.module or "").replace(".", "/")
     folder = posixpath.dirname(path)
     for _ in range(statement.level - 1):

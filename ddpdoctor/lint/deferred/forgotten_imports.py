@@ -6,10 +6,9 @@ Of other names that nothing defines nothing is said: a file that has such may be
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from ddpdoctor.program import libraries
-from ddpdoctor.program.enclosing import FUNCTIONS
+from ddpdoctor.program.bindings import bound_by
 from ddpdoctor.program.nodes import walk
 
 #: modules by the names under which programs use them
@@ -24,21 +23,6 @@ def forgotten_imports(tree: ast.Module) -> frozenset[str]:
     read = {node.value.id for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
     if read.isdisjoint(_MODULES):
         return frozenset()
-    bound = {name for node in nodes for name in _bound(node)}
+    bound = {name for node in nodes for name in bound_by(node)}
     used = {node.id for node in nodes if isinstance(node, ast.Name)}
     return frozenset((read & _MODULES) - bound) if _HIDING.isdisjoint(bound | used) else frozenset()
-
-
-def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a node binds in some scope."""
-    if isinstance(node, ast.Name):
-        if not isinstance(node.ctx, ast.Load):
-            yield node.id
-    elif isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-        yield node.name or ""
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from ((one.asname or one.name).partition(".")[0] for one in node.names)
-    elif isinstance(node, (ast.Global, ast.Nonlocal)):
-        yield from node.names

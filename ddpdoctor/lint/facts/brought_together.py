@@ -215,13 +215,17 @@ def _taking(scope: ast.AST, call: ast.Call) -> set[str]:
 def _sharing(scope: ast.AST, names: set[str]) -> set[str]:
     """The variables, and those that may share their storage: `{"loss": loss}` has the tensor itself."""
     nodes = (n for n in walk(scope) if not isinstance(n, ast.AugAssign) or isinstance(n.op, ast.Add))
-    pairs = [(targets, _shared(value)) for node in nodes for targets, value in _steps(node)]
+    return _with_all(names, [(targets, _shared(value)) for node in nodes for targets, value in _steps(node)])
+
+
+def _with_all(names: set[str], steps: list[tuple[set[str], set[str]]]) -> set[str]:
+    """The variables, and, from step to step, those of the second set where one of the first is among them."""
     found, known = set(names), -1
     while known < len(found):
         known = len(found)
-        for targets, shared in pairs:
+        for targets, given in steps:
             if targets & found:
-                found |= shared
+                found |= given
     return found
 
 
@@ -248,13 +252,7 @@ def _sources(scope: ast.AST, names: set[str], lines: range | None = None) -> set
     """The variables, and those that their values come from, by what stands in some lines of it."""
     nodes = (node for node in walk(scope) if lines is None or getattr(node, "lineno", lines.start) in lines)
     steps = [(targets, _names(value)) for node in nodes for targets, value in (*_steps(node), *_filling(node))]
-    found, known = set(names), -1
-    while known < len(found):
-        known = len(found)
-        for targets, given in steps:
-            if targets & found:
-                found |= given
-    return found
+    return _with_all(names, steps)
 
 
 def _steps(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
