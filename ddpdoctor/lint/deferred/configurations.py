@@ -64,6 +64,8 @@ _OFF: Mapping[bytes, bool | int | str | None] = {
     **dict.fromkeys((b"''", b'""'), ""),
     b"0": 0,
 }
+#: a text in which nothing is put in place, as it is written
+_TEXT = late_pattern(rb"[\"']?[\w./~+-]*[\"']?")
 
 
 @record(eq=False)
@@ -179,19 +181,24 @@ class Configurations:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command
         line; of those that are `named` alone, if they set it."""
         spelled = name.encode()
-        # `train.ema=true` in a command, as Hydra and mmengine have it
-        given = re.compile(rb"(?<![\w-])(?:[\w.]+\.)?" + re.escape(spelled) + rb"=")
-        if self._is_option(name) or _in_any(given, self.scripts.values()):
+        if self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
             return []
-        setting = re.compile(
-            rb"^[ \t]*(?:\w+\.)?[\"']?"
-            + re.escape(spelled)
-            + rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)",
-            re.MULTILINE,
-        )
+        setting = _setting(spelled)
         own = [self.files[path] for path in named if setting.search(self.files[path]) is not None]
-        values = {value for text in own or self._texts if spelled in text for value in setting.findall(text)}
+        values = _values(spelled, own or self._texts)
         return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
+
+    def texts_of(self, name: str) -> frozenset[str] | None:
+        """The texts that files of settings, and programs where they write one, set something to; None if no file does,
+        one puts something together, or a command sets it."""
+        spelled = name.encode()
+        if self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
+            return None
+        held, written = (_values(spelled, texts) for texts in (self.files.values(), (self.programs or {}).values()))
+        values = held | {value for value in written if value[:1] in {b"'", b'"'}}
+        if not held or not all(map(_TEXT.fullmatch, values)):
+            return None
+        return frozenset(value.strip(b"\"'").decode() for value in values - _OFF.keys())
 
     def asked_by(self, name: str) -> frozenset[str]:
         """What options are called that alone set something which is off otherwise: `if args.throughput:
@@ -210,6 +217,23 @@ class Configurations:
     def _is_option(self, name: str) -> bool:
         """Whether something gives or declares an option of the command line of this name."""
         return _in_any(_option(name), self._texts)
+
+
+def _given_by_name(spelled: bytes) -> re.Pattern[bytes]:
+    """What sets something in a command, as Hydra and mmengine have it: `train.ema=true`."""
+    return re.compile(rb"(?<![\w-])(?:[\w.]+\.)?" + re.escape(spelled) + rb"=")
+
+
+def _setting(spelled: bytes) -> re.Pattern[bytes]:
+    """What sets something in a file, and to what."""
+    annotated = rb"[\"']?(?:[ \t]*:[ \t]*\w+)?[ \t]*[:=](?!=)[ \t]*([^\s,#]*)"
+    return re.compile(rb"^[ \t]*(?:\w+\.)?[\"']?" + re.escape(spelled) + annotated, re.MULTILINE)
+
+
+def _values(spelled: bytes, texts: Iterable[bytes]) -> set[bytes]:
+    """What the texts set something to, as it is written."""
+    setting = _setting(spelled)
+    return {value for text in texts if spelled in text for value in setting.findall(text)}
 
 
 def _option(name: str) -> re.Pattern[bytes]:

@@ -19,6 +19,7 @@ from ddpdoctor.lint.deferred.confirmation import Confirmation, parsed, path_of
 from ddpdoctor.lint.deferred.fetched_before import fetched_before
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
+from ddpdoctor.lint.deferred.listed_names import given_none_listed
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
 from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
@@ -87,7 +88,7 @@ def confirmation(
         of_a_copy, in_test, not_run, never_passed_so, of_a_tool, set_by_rank, ends_before, joins_none,
     )  # fmt: skip
     if not started:
-        against = (*against, not_imported, without_its_option, switched_off, fetched_before)
+        against = (*against, not_imported, without_its_option, switched_off, fetched_before, given_none_listed)
         # where it is started as several ranks, on several nodes, a place shows
         against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding

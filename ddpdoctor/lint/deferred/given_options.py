@@ -163,9 +163,16 @@ def defaults(raw: bytes, dest: str) -> frozenset[str] | None:
         return None
     module = module_of(raw)
     declared = given_in(module).get(dest, ()) if module is not None else ()
-    values = [option.default.value for option in declared if isinstance(option.default, ast.Constant)]
-    texts = frozenset(value for value in values if isinstance(value, str))
-    return texts if 0 < len(declared) == sum(isinstance(value, str) for value in values) else None
+    values = default_values(declared)
+    texts = frozenset(value for value in values or () if isinstance(value, str))
+    return texts if values is not None and len(texts) == len(values) > 0 else None
+
+
+def default_values(declared: Iterable[Option]) -> frozenset[object] | None:
+    """What an option is where nobody gives it; None if one of its declarations leaves that open."""
+    defaults = [option.default for option in declared]
+    values = frozenset(default.value for default in defaults if isinstance(default, ast.Constant))
+    return values if all(isinstance(default, ast.Constant) for default in defaults) else None
 
 
 def _texts_of(node: ast.expr) -> tuple[str, ...]:
