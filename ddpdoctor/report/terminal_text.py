@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from enum import Enum
 
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 
 # whole CSI and OSC sequences are removed, so that no "[31m" remains
-_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
+_ESCAPES = late_pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")
 _TAB = 4
 
 
@@ -52,9 +52,8 @@ class Style:
 
         Whatever a job printed, named or raised is passed through this before it is shown.
         """
-        text = _ESCAPES.sub("", text).expandtabs(_TAB)
         if not text.isprintable():
-            text = "".join(_harmless(c) for c in text)
+            text = "".join(_harmless(c) for c in _ESCAPES.sub("", text).expandtabs(_TAB))
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode("ascii")
 
     def line(self, text: str) -> str:

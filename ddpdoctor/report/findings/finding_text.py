@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import replace
 
 #: `Finding.source` -> its text, for code frames
 Texts = Mapping[str, str]
 
-_CONTROL = re.compile(
+_CONTROL = late_pattern(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 _LINE_END = re.compile(r"\s*\n\s*")
@@ -19,7 +20,7 @@ _LINE_END = re.compile(r"\s*\n\s*")
 
 def clean(text: str) -> str:
     """Without control characters: a file name or a line of source must not control the terminal or reverse its text."""
-    return _CONTROL.sub("?", text)
+    return text if text.isprintable() else _CONTROL.sub("?", text)
 
 
 def line(text: str) -> str:
