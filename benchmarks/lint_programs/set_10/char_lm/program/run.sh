@@ -1,0 +1,1 @@
+torchrun --standalone --nproc-per-node ${NGPU:-8} train.py --accum 4

@@ -1,0 +1,1 @@
+torchrun --nproc-per-node 8 train.py --accum 4 --micro-batch 8

@@ -1,0 +1,1 @@
+torchrun --standalone --nproc-per-node 8 train.py --utterances 20000 --max-frames 12000

@@ -1,0 +1,1 @@
+torchrun --nproc-per-node ${GPUS:-2} train.py --config configs/tide.toml
