@@ -19,6 +19,13 @@ from ddpdoctor.program.nodes import last_name, walk
 _MAKES = "init_process_group"
 
 
+def may_join(texts: Iterable[bytes]) -> bool:
+    """Whether anything in the files that a program uses may make it one of several ranks, or cannot be read."""
+    files = [_units(text) for text in texts]
+    called = (name for units in files for unit in units or () for name in unit.called)
+    return None in files or heuristics.MAY_JOIN.found_in_any(called)
+
+
 class _Unit(NamedTuple):
     """A function or class of a file, or what the file runs when it is imported."""
 

@@ -6,6 +6,7 @@ import re
 
 from ddpdoctor.lint.deferred.asked_versions import ASKED_FOR_TORCH_1
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
+from ddpdoctor.lint.deferred.joined_groups import may_join
 from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node, needs_no_local_rank
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.repository import Repository
@@ -39,8 +40,15 @@ def passed_by_launcher(repository: Repository, finding: Finding) -> Confirmation
         return Confirmation("DeepSpeed's launcher, which starts it, passes the underscore", Severity.HINT, by_deepspeed)
     if hands_on:
         return None if launches.launched or launches.as_one else Confirmation("nothing here says how it is started")
-    if commands and _is_unread(repository, path):
+    return _not_missed(repository, path)
+
+
+def _not_missed(repository: Repository, path: str) -> Confirmation | None:
+    """Whether a program that gets no option goes without it."""
+    if repository.launches.commands(path) and _is_unread(repository, path):
         return _READ_BY_NONE
+    if place_of(repository.launches.launched, path) is None and _joins_none(repository, path):
+        return _IN_NO_GROUP
     return _BY_NO_LAUNCHER if starts_otherwise(repository, path) else None
 
 
@@ -65,9 +73,13 @@ _READ_BY_NONE = Confirmation(
     "nothing reads the option, and no script or text starts it by torch.distributed.launch, which passes the other",
     Severity.HINT,
 )
-#: what may read the option: an attribute, a key, a parameter, all options at once, and DeepSpeed
+_IN_NO_GROUP = Confirmation(
+    "nothing that the program runs makes it one of several ranks", Severity.HINT, condition="if several are started, "
+)
+#: what may read the option: an attribute, a key, a parameter, and DeepSpeed; who shows or keeps all options at once
+#: reads none of them
 _READS_OPTION = late_pattern(
-    rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bvars\(|\.__dict__\b|\bdeepspeed\b|\bTrainingArguments\b"
+    rb"\.local_rank\b|[\"']local_rank[\"']|\blocal_rank\s*[,:)=]|\bdeepspeed\b|\bTrainingArguments\b"
 )
 
 
@@ -75,6 +87,12 @@ def _is_unread(repository: Repository, path: str) -> bool:
     """Whether neither a program nor a file that it imports reads its local rank from the options."""
     used = repository.used_by(path)
     return used is not None and not any(map(_READS_OPTION.search, used.values()))
+
+
+def _joins_none(repository: Repository, path: str) -> bool:
+    """Whether it is a program that nothing in sight makes one of several ranks, whatever its options are called."""
+    used = repository.used_by(path) if b"__main__" in (read_file(path) or b"") else None
+    return used is not None and not may_join(used.values())
 
 
 #: the option has to be passed

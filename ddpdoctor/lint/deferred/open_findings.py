@@ -19,11 +19,11 @@ OF_SEVERAL_RANKS = frozenset({
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({
     "DD105", "DD111", "DD112", "DD113", "DD114", "DD115", "DD116", "DD117", "DD118", "DD119", "DD120", "DD121", "DD122",
-    "DD127", "DD129", "DD157", "DD164", "DD166", "DD169", "DD185", "DD187",
+    "DD126", "DD127", "DD129", "DD157", "DD164", "DD166", "DD169", "DD185", "DD187",
 })  # fmt: skip
 #: what does harm wherever it runs
 IF_REACHED = frozenset({
-    "DD104", "DD107", "DD109", "DD126", "DD139", "DD140", "DD161", "DD172", "DD178", "DD179", "DD188",
+    "DD104", "DD107", "DD109", "DD139", "DD140", "DD161", "DD172", "DD178", "DD179", "DD188",
 })  # fmt: skip
 
 

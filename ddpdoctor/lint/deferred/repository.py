@@ -13,7 +13,7 @@ from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.failing_imports import FailingImport, FailingImports
 from ddpdoctor.lint.deferred.imported_files import ImportedFiles
-from ddpdoctor.lint.deferred.launches import COMMANDS, Launches
+from ddpdoctor.lint.deferred.launches import COMMANDS, Launches, place_of
 from ddpdoctor.lint.deferred.meetings import Meetings
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.deferred.project_folder import IS_PROGRAM, root_of
@@ -102,7 +102,23 @@ class Repository:
 
     @cached_property
     def _uses(self) -> Uses:
-        return Uses(self._in_use, self.is_used_elsewhere)
+        return Uses(self._in_use, self.is_used_elsewhere, self._may_be_started)
+
+    def _may_be_started(self, path: str) -> bool:
+        """Whether a file may be started as a program; not one that no command starts, and that one imports which
+        commands start."""
+        users = self.users_of(path) if not self.launches.commands(path) and self.leaves_out(path) else None
+        return users is None or not any(place_of(self.launches.shown, user) is not None for user in users - {path})
+
+    def leaves_out(self, path: str) -> bool:
+        """Whether it is a program that no command starts, as far as they are known, while they start others, and no
+        file of settings names it."""
+        launches, name = self.launches, os.fsencode(posixpath.basename(path))
+        if any(name in settings for settings in self.configurations.files.values()):
+            return False
+        if not (launches.launched or launches.as_one) or launches.start_in(path) or launches.start_unnamed:
+            return False
+        return b"__main__" in (read_file(path) or b"") and not self.configurations.describe_a_job
 
     def may_start_ranks(self, path: str, *, program: bool) -> bool:
         """Whether a program, what it imports, or what uses it, may start ranks itself; of a file that no command

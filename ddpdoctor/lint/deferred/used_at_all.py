@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -157,7 +156,7 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     concerned = finding.code in _WITH_OPTIONS and finding.severity is not Severity.HINT
     commands = repository.launches.commands(path) if concerned else []
     # of a program that no command starts, nothing but its defaults is known, where others are started
-    concerned = concerned and bool(commands or _is_left_out(repository, path))
+    concerned = concerned and bool(commands or repository.leaves_out(path))
     if not concerned:
         return None
     # they may be declared in a file beside it
@@ -179,17 +178,6 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
             said = f"no script or text that starts it passes what turns {name} on"
             return Confirmation(said, Severity.HINT, condition=f"if {name} is turned on, ")
     return None
-
-
-def _is_left_out(repository: Repository, path: str) -> bool:
-    """Whether it is a program that no command starts, as far as they are known, while they start others, and no file of
-    settings names it."""
-    launches, name = repository.launches, os.fsencode(posixpath.basename(path))
-    if any(name in settings for settings in repository.configurations.files.values()):
-        return False
-    if not (launches.launched or launches.as_one) or launches.start_in(path) or launches.start_unnamed:
-        return False
-    return b"__main__" in (read_file(path) or b"") and not repository.configurations.describe_a_job
 
 
 def _never_passed(

@@ -48,12 +48,16 @@ class Uses:
     """The uses of names in some files, each file parsed once."""
 
     def __init__(
-        self, texts: Mapping[str, bytes], named_elsewhere: Callable[[str, str], bool] = lambda *_: False
+        self,
+        texts: Mapping[str, bytes],
+        named_elsewhere: Callable[[str, str], bool] = lambda *_: False,
+        is_started: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`texts`: what the files contain, by their paths; `named_elsewhere`: whether something else uses a function or
-        class of this file and this name."""
+        class of this file and this name; `is_started`: whether something may start a file as a program."""
         self._texts = texts
         self._named_elsewhere = named_elsewhere
+        self._is_started = is_started
         self._trees: dict[str, ast.Module | None] = {}
         #: parts of which it is known that something uses them
         self._used: set[_Part] = set()
@@ -86,7 +90,9 @@ class Uses:
         if part.owner is not None:
             called = self._is_used(_Part(part.file, part.owner), asked)
             return called and (self._is_called_by_base(part.node, part.owner) or self._is_named(part, asked))
-        if not isinstance(part.node, _DEFINITIONS) or part.node.decorator_list:
+        if not isinstance(part.node, _DEFINITIONS):
+            return not _is_of_program(part.node) or self._is_started(part.file)
+        if part.node.decorator_list:
             return True
         return self._named_elsewhere(part.file, part.name) or self._is_named(part, asked)
 
@@ -166,6 +172,12 @@ def _parts(file: str, tree: ast.Module) -> Iterator[_Part]:
         yield _Part(file, statement)
         if isinstance(statement, ast.ClassDef):
             yield from (_Part(file, node, statement) for node in statement.body if isinstance(node, _FUNCTIONS))
+
+
+def _is_of_program(statement: ast.stmt) -> bool:
+    """Whether a statement runs only where its file is started as a program."""
+    test = statement.test if isinstance(statement, ast.If) else None
+    return isinstance(test, ast.Compare) and last_name(test.left) == "__name__"
 
 
 def _uses(part: _Part, name: str) -> bool:

@@ -198,6 +198,11 @@ ABOUT_GROUP = _pattern(
     r"dist|world|rank|ddp|parallel|num_proc|multi|initiali[sz]ed|launcher|shard|fsdp|deepspeed|nccl|gloo|backend|sync"
     r"|group|slurm|master|is_main|n_?gpu|num_gpu|device_count|node|process|reduce|gather|zero|world",
 )
+ASKS_FOR_DEVICE = _pattern(
+    "a condition asks whether the process has been given a device",
+    "DD173: a device that was given, and none",
+    r"(?:gpu|device|rank)(?:_?id)?s?(?: is| ==| is not| !=) none$",
+)
 ASKS_FOR_GROUP = _pattern(
     "a condition is on whether there is a process group",
     "DD123: a class that asks for the group elsewhere",

@@ -11,8 +11,9 @@ also a path that is an option of the program (`args.resume`) which no script or 
 starts it, one that is loaded only with such an option, and one that is called pretrained or by the name of a published
 model. It is a hint, too, where nothing in the project saves weights, where nothing in it calls the function, and where
 each command that starts the program starts one process on a machine, whose GPU 0 is its own, or the commands of the
-repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, beside one of
-the same file with map_location, is not reported, nor is one under an option with which the program makes no group.
+repository start several ranks of nothing that uses the file. A load that a condition on the job chooses, or one on
+whether the process has been given a device, beside one of the same file with map_location, is not reported, nor is one
+under an option with which the program makes no group.
 
 ## Why it harms
 Tensors return to the device from which they were saved. Every rank loads a checkpoint written by rank 0 onto GPU 0,
@@ -162,15 +163,20 @@ def _options_in(call: CallEvent) -> set[str]:
 
 
 def _for_one(facts: ModuleFacts, call: CallEvent) -> bool:
-    """Whether a condition on the job chooses between this load and one of the same file that is told the device."""
+    """Whether a condition on the job, or on the device that the process has, chooses between this load and one of the
+    same file that is told the device."""
     path = text_of(call.node.args[0]) if call.node.args else ""
-    about = {(g.site, g.side) for g in call.context.guards if heuristics.ABOUT_GROUP.found_in(g.text)}
+    about = {(g.site, g.side) for g in call.context.guards if _chooses(g.text)}
     for other in facts.named("torch.load") if about else ():
         same = bool(other.node.args) and text_of(other.node.args[0]) == path
         across = any((guard.site, not guard.side) in about for guard in other.context.guards)
         if same and across and other.argument(1, "map_location") is not None:
             return True
     return False
+
+
+def _chooses(condition: str) -> bool:
+    return heuristics.ABOUT_GROUP.found_in(condition) or heuristics.ASKS_FOR_DEVICE.found_in(condition)
 
 
 def _is_fallback(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -95,23 +95,40 @@ RULE = LintRule(
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Writes to one path, and runs of a tracker, that all ranks reach: one finding for a function that only saves."""
-    first: dict[FunctionInfo, int] = {}
-    found: list[Finding] = []
+    """Writes to one path, and runs of a tracker, that all ranks reach: one finding for what is written together."""
+    together: dict[tuple[object, ...], list[Finding]] = {}
     for call, finding in _each(facts):
-        if finding is None:
-            continue
-        saving = call.context.function
-        if saving is None or any(isinstance(node, (ast.For, ast.While)) for node in walk(saving.node)):
-            found.append(finding)
-        elif saving not in first or found[first[saving]].severity is not finding.severity:
-            first[saving] = len(found)
-            found.append(finding)
+        if finding is not None:
+            together.setdefault((_place(call), finding.severity), []).append(finding)
+    for (place, _), found in together.items():
+        found.sort(key=lambda f: (f.line, f.column))
+        yield from (_as_one(same) for same in ([found] if place is not None else _in_turn(found)))
+
+
+def _place(call: CallEvent) -> FunctionInfo | None:
+    """The function that writes, if it does nothing but save."""
+    saving = call.context.function
+    does_more = saving is None or any(isinstance(node, (ast.For, ast.While)) for node in walk(saving.node))
+    return None if does_more else saving
+
+
+def _in_turn(found: list[Finding]) -> list[list[Finding]]:
+    """Those of which the same is said, in lines that follow one another."""
+    runs: list[list[Finding]] = []
+    for finding in found:
+        last = runs[-1][-1] if runs else None
+        follows = last is not None and finding.line <= last.end_line + 1 and finding.message == last.message
+        if follows:
+            runs[-1].append(finding)
         else:
-            one, other = sorted((found[first[saving]], finding), key=lambda f: (f.line, f.column))
-            beside = Related(other.file, other.line, "and this is written here")
-            found[first[saving]] = replace(one, related=(*one.related, beside))
-    yield from found
+            runs.append([finding])
+    return runs
+
+
+def _as_one(same: list[Finding]) -> Finding:
+    first, *others = same
+    beside = tuple(Related(other.file, other.line, "and this is written here") for other in others)
+    return replace(first, related=(*first.related, *beside))
 
 
 def _each(facts: ModuleFacts) -> Iterator[tuple[CallEvent, Finding | None]]:
@@ -236,7 +253,8 @@ def _told(facts: ModuleFacts, call: CallEvent, message: str, circumstance: str |
     attended = attendance.on_every_rank(facts, call, ever=call.path in written_files.RUNS)
     early = early_questions.asked_too_early(facts, call) if attended is None else None
     if early is not None:
-        return _too_early(facts, call, message.partition(":")[0], early, Severity.WARNING)
+        sure = Severity.WARNING if circumstance is None else Severity.HINT
+        return _too_early(facts, call, message.partition(":")[0], early, sure)
     if attended is None:
         # who left it to some ranks meant one of them, whenever it is written
         return _by_several(facts, call, message, None if circumstance in (_RESULT, _ALIKE) else circumstance)

@@ -113,12 +113,12 @@ def _is_own(facts: ModuleFacts, name: str) -> bool:
 
 def _told_once(found: Iterator[Finding | None]) -> Iterator[Finding | None]:
     """A name that torch does not have is one mistake, wherever it is used: its first place, with the others."""
-    by_message: dict[str, list[Finding]] = {}
+    by_message: dict[tuple[str, Severity], list[Finding]] = {}
     for finding in found:
-        if finding is None or finding.fix is not None or finding.severity is Severity.ERROR:
+        if finding is None or finding.fix is not None:
             yield finding
         else:
-            by_message.setdefault(finding.message, []).append(finding)
+            by_message.setdefault((finding.message, finding.severity), []).append(finding)
     for same in by_message.values():
         first, *others = sorted(same, key=lambda finding: (finding.line, finding.column))
         more = tuple(Related(other.file, other.line, "it is used here, too") for other in others)

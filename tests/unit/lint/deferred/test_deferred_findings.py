@@ -239,9 +239,11 @@ HELPS = "def distributed(args):\n    READ\n"
         ("args.local_rank", "deepspeed tools/train.py\npython -m torch.distributed.launch -m tools.train", "error"),
         ("args.local_rank", "torchrun --nproc_per_node 8 tools/train.py --deepspeed zero.json", "warning"),
         ("args.lr", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
-        ("vars(args)", "torchrun --nproc_per_node 8 tools/train.py", "warning"),
+        # who shows all options at once reads none of them
+        ("print(vars(args))", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
         ("args.lr", "python -m torch.distributed.launch tools/train.py", "error"),
-        ("args.lr", "", "warning"),
+        ("args.lr", "", "hint"),
+        ("dist.init_process_group('nccl')", "", "warning"),
     ],
 )
 def test_who_passes_the_option_and_who_reads_it(read: str, command: str, severity: str, repository: Repository) -> None:
