@@ -6,7 +6,7 @@ import ast
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ddpdoctor.lint import files, own_rules, registry, screening, suppress, taint_comments
@@ -130,10 +130,7 @@ class Linter:
         facts = ModuleFacts.of(module, self._project, self._settings.torch_version)
         found: dict[tuple[object, ...], Finding] = {}
         alone = launch.says_alone(facts)
-        for entry in registry.registered():
-            rule = entry.rule
-            if rule.code not in self._settings.codes or (rule.words and not rule.words & module.words):
-                continue
+        for entry in self._rules(module):
             for finding in entry.check(facts):
                 if finding is not None:
                     key = (finding.code, *_where(finding))
@@ -145,6 +142,16 @@ class Linter:
             found[("deep",)] = unreadable(path, deep)
         facts.analysis.release()
         return list(found.values())
+
+    def _rules(self, module: modules.Module) -> Iterator[registry.Registered]:
+        """The rules that may have a finding about the present file, once it is simulated: of those that are chosen, in
+        their order. The others are not even imported."""
+        codes = frozenset[str]().union(*map(_concerned, self._project.followed()))
+        for code in registry.RULES:
+            if code in codes and code in self._settings.codes:
+                entry = registry.entry(code)
+                if not entry.rule.words or entry.rule.words & module.words:
+                    yield entry
 
     def _result(self, path: str, findings: list[Finding], decoded: source.DecodedSource | None = None) -> FileResult:
         known = registry.names()
@@ -161,6 +168,12 @@ class Linter:
         if not decoded.cells:
             return FileResult(path, tuple(kept), texts_of(path, decoded), open_, hints)
         return FileResult(path, tuple(_in_cell(f, decoded.cells) for f in kept), texts_of(path, decoded), hints=hints)
+
+
+@modules.once
+def _concerned(module: modules.Module) -> frozenset[str]:
+    """The codes of the rules to which the text of a file may matter."""
+    return registry.concerned(module.text.encode(errors="replace"))
 
 
 #: the package that runs a cell in several processes

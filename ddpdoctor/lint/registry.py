@@ -1,7 +1,8 @@
 """Every lint rule, sorted by code. A rule that is not listed here does not run.
 
-The rules themselves are imported where a file is analysed: what only chooses among them, or tells what the cache knows,
-does without.
+The rules themselves are imported where a file is analysed, and each only where the file can matter to it: what only
+chooses among them, or tells what the cache knows, does without, and one small file needs a third of them. To import a
+rule with the facts that it alone reads takes longer than to ask it about such a file.
 """
 
 from __future__ import annotations
@@ -118,6 +119,116 @@ HINTS = frozenset({
     "DD172", "DD174", "DD182", "DD183", "DD191",
 })  # fmt: skip
 
+#: the functions and methods that write, make, move or remove a file or folder: of `knowledge.filesystem` those that
+#: change what is there, and what fetches something by its name, in the cases in which people write that
+_CHANGES = (
+    b"save", b"dump", b"FileHandler", b"copy", b"makedirs", b"mkdir", b"unpack_archive", b"move", b"rename", b"replace",
+    b"symlink", b"unlink", b"rmtree", b"open", b"touch", b"write_text", b"write_bytes", b"extractall", b"to_csv",
+    b"to_parquet", b"ownload", b"ownLoad", b"DOWNLOAD", b"etch", b"FETCH", b"wget", b"Wget", b"WGET", b"etrieve",
+    b"RETRIEVE",
+)  # fmt: skip
+#: those that write a result of the program, or open a file, and what begins a log or a run of a tracker
+_WRITES = (
+    b"save", b"dump", b"copy", b"open", b"to_csv", b"to_parquet", b"SummaryWriter", b"wandb", b"mlflow",
+)  # fmt: skip
+#: what shards a network over the ranks
+_FSDP = (b"FullyShardedDataParallel", b"fully_shard")
+#: what seeds a generator, by whatever library
+_SEEDS = (b"seed", b"determinism")
+
+#: Words of which at least one occurs wherever a rule has a finding: in the text of the file, or of a file of the
+#: project that was read while it was simulated. A name keeps its word however it is imported, and as text for
+#: `getattr`; a word is a part of all names that it stands for. A rule that is not listed, because words of it could be
+#: missed or would occur in nearly every program, is always asked.
+WORDS: dict[str, tuple[bytes, ...]] = {
+    "DD101": (b"DataLoader",),
+    "DD102": (b"set_epoch",),
+    "DD103": (b"DataLoader",),
+    "DD104": (b"DataLoader",),
+    "DD106": (b"IterableDataset",),
+    "DD107": (b"reduce", b"gather"),
+    "DD108": (b"DataLoader",),
+    "DD109": (b"DataLoader",),
+    "DD110": (b"gather", b"reduce_scatter"),
+    # and a decorator that logs what it catches
+    "DD116": (b"try", b"catch"),
+    "DD117": (b"new_group", b"new_subgroups", b"shrink_group", b"split_group", b"init_device_mesh"),
+    "DD118": (b"all_reduce", b"allreduce", b"broadcast", b"scatter_object_list", b"all_gather_object"),
+    "DD119": (b"reduce", b"broadcast", b"gather", b"scatter", b"send", b"recv", b"P2POp", b"all_to_all", b"barrier"),
+    # the first two may be told by the place of an argument
+    "DD120": (b"all_reduce", b"broadcast", b"async_op", b"isend", b"irecv"),
+    "DD121": (b"send", b"recv"),
+    "DD122": (b"Thread", b"Timer", b"to_thread", b"submit", b"run_in_executor"),
+    # what another rank may be writing has been asked for
+    "DD124": (*_CHANGES, b"exists", b"isfile", b"isdir", b"is_file", b"is_dir"),
+    # saves and folders; and what makes up a name for each process, in which they may meet
+    "DD125": (
+        b"save", b"dump", b"copy", b"Writer", b"mkdir", b"makedirs", b"time", b"uuid", b"temp", b"secrets", b"getpid",
+        b"generate_id", b"slug", b"randomname", b"nanoid", b"urandom", b"portpicker", b"free_port", b"getsockname",
+    ),
+    "DD126": (b"sleep",),
+    "DD128": (
+        b"barrier", b"wait_for_everyone", b"new_group", b"new_subgroups", b"split_group", b"init_device_mesh",
+    ),
+    # or a generator of its own
+    "DD131": (*_SEEDS, b"Generator"),
+    "DD132": (b"random_split", b"train_test_split", b"shuffle", b"permutation", b"randperm"),
+    "DD134": (b"num_workers",),
+    "DD135": _SEEDS,
+    "DD136": (b"init_process_group", b"spawn"),
+    "DD137": (b"prepare_data",),
+    "DD138": (b"ccelerator",),
+    "DD139": (b"deepspeed",),
+    "DD140": (b"spawn", b"launch", b"Process"),
+    "DD141": (b"init_process_group", b"init_distributed"),
+    "DD142": (b"barrier", b"reduce", b"broadcast", b"_object"),
+    "DD145": (b"launch",),
+    "DD146": (b"local_rank", b"local-rank"),
+    "DD147": (b"barrier",),
+    "DD148": (b"MASTER_PORT", b"MASTER_ADDR", b"tcp:"),
+    "DD149": (b"init_process_group", b"init_device_mesh"),
+    # the first two start a command
+    "DD151": (
+        b"system", b"subprocess", b"download", b"urlretrieve", b"load_dataset", b"load_state_dict_from_url",
+        b"unpack_archive", b"copytree", b"tensorflow_datasets", b"extractall", b"num_proc",
+    ),
+    "DD152": (b"set_rng_state", b"setstate", b"set_state", b"fork_rng"),
+    "DD154": (b"parallelize_module",),
+    "DD155": (b"gather",),
+    "DD157": (b"gather", b"reduce", b"broadcast"),
+    "DD158": (b"gather",),
+    "DD159": (b"gather",),
+    "DD160": (b"DistributedDataParallel",),
+    "DD161": (b"DistributedDataParallel",),
+    # of the network inside a wrapper
+    "DD162": (b"requires_grad", b"module"),
+    "DD163": (b"backward",),
+    "DD165": (b"convert_sync",),
+    "DD166": (b"DistributedDataParallel", b"ccelerator"),
+    "DD167": (b"no_sync", b"accumulate", b"step"),
+    "DD168": (b"clip_grad_norm", b"reduce_scatter", b"to_local"),
+    "DD169": (b"step", b"clip_grad", b"eval"),
+    "DD170": (b"no_sync", b"no_backward_sync", b"require_backward_grad_sync"),
+    "DD171": _WRITES,
+    "DD172": (b"state_dict",),
+    "DD173": (b"load",),
+    "DD174": _WRITES,
+    "DD175": (b"save", b"state_dict", b"full_tensor", b"summon_full_params"),
+    "DD176": (b"load_state_dict",),
+    "DD177": (b"load_state_dict",),
+    "DD178": _FSDP,
+    "DD179": (b"GatheredParameters",),
+    # a schedule, or what Lightning follows
+    "DD181": (b"lr_scheduler", b"monitor"),
+    "DD183": (b"AVG",),
+    "DD184": (b"all_reduce",),
+    # evaluations, and those that Lightning runs
+    "DD186": (b"no_grad", b"inference_mode", b"set_grad_enabled", b"eval", b"lightning"),
+    "DD187": _FSDP,
+    "DD188": (b"checkpoint",),
+    "DD192": _CHANGES,
+}  # fmt: skip
+
 
 @record(frozen=True, slots=True)
 class Registered:
@@ -128,14 +239,21 @@ class Registered:
     page: str
 
 
+def concerned(raw: bytes) -> frozenset[str]:
+    """The codes of the rules that have one of their words in the bytes, or none that they need."""
+    return frozenset(code for code in RULES if code not in WORDS or any(word in raw for word in WORDS[code]))
+
+
 @cache
+def entry(code: str) -> Registered:
+    """One rule with its check and page."""
+    module = importlib.import_module(f"ddpdoctor.lint.rules.{RULES[code].replace('-', '_')}")
+    return Registered(module.RULE, module.check, module.__doc__ or "")
+
+
 def registered() -> tuple[Registered, ...]:
     """All rules with their checks and pages."""
-    found: list[Registered] = []
-    for name in RULES.values():
-        module = importlib.import_module(f"ddpdoctor.lint.rules.{name.replace('-', '_')}")
-        found.append(Registered(module.RULE, module.check, module.__doc__ or ""))
-    return tuple(found)
+    return tuple(map(entry, RULES))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ddpdoctor.program import indexing, libraries, source
@@ -101,6 +101,11 @@ class Project:
         a file at the paths that were looked at.
         """
         return self._consulted, {path: self._there[path] for path in self._asked}
+
+    def followed(self) -> Iterator[Module]:
+        """The present file, and the files that were followed for it until now."""
+        modules = (self._parsed.get(path) for path, followed in self._followed.items() if followed)
+        return (module for module in modules if module is not None)
 
     def _follows(self, path: str, size: int) -> bool:
         """Whether a module is followed for the present file; independent of what is still cached from earlier files."""
