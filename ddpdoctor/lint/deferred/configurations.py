@@ -188,6 +188,20 @@ class Configurations:
         values = _values(spelled, own or self._texts)
         return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
 
+    def unset_value(self, name: str) -> list[ast.expr]:
+        """What it is of a setting where nobody sets it, if there are files of settings, and neither one of them, nor a
+        program, nor a command sets this."""
+        spelled = name.encode()
+        set_somewhere = self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values())
+        read_all = self.programs is not None and any(self.files.values())
+        return [ast.Constant(None)] if read_all and not set_somewhere and not self._writes(spelled) else []
+
+    def _writes(self, spelled: bytes) -> bool:
+        """Whether a file of settings has the name, or a program sets something of it, or has it as a key or keyword."""
+        word = re.compile(rb"(?<![\w-])" + re.escape(spelled) + rb"(?![\w-])")
+        held = re.compile(word.pattern + rb"[\"']?\]?[ \t]*(?::|=(?!=))")
+        return _in_any(word, self.files.values()) or _in_any(held, (self.programs or {}).values())
+
     def texts_of(self, name: str) -> frozenset[str] | None:
         """The texts that files of settings, and programs where they write one, set something to; None if no file does,
         one puts something together, or a command sets it."""

@@ -55,6 +55,13 @@ def setting(node: ast.expr) -> str:
     return name
 
 
+def asked_for(node: ast.expr) -> str:
+    """The setting that is asked for, and is nothing where nobody sets it: `config.get("load")`; "" if it is none."""
+    if not isinstance(node, ast.Call) or node.keywords or not all(map(_is_nothing, node.args[1:])):
+        return ""
+    return setting(node)
+
+
 def _keeps(node: ast.expr) -> bool:
     return last_name(node).lower() in vocabulary.SETTINGS_NAMES
 

@@ -13,7 +13,7 @@ from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, pars
 from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
-from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option, setting
+from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, asked_for, needed_at, option, setting
 from ddpdoctor.lint.deferred.open_findings import (
     IF_REACHED,
     IF_SEVERAL_COME,
@@ -330,9 +330,14 @@ def switched_off(repository: Repository, finding: Finding) -> Confirmation | Non
     several = [one for one in repository.launches.shown_commands(path) if not _starts_one(repository, path, one)]
     named = repository.configurations.named_in(several)
     settings = Settings(setting, lambda name: repository.configurations.off_values(name, named))
-    places = list(parsed(places_of(finding)))
-    needed = next((one for _, tree, line in places for one in needed_at(tree, line, settings)), None)
-    if needed is None:
-        return None
-    said = f"every file that sets {needed.name} has it off"
+    unset = Settings(asked_for, lambda name: repository.configurations.unset_value(name))
+    for _, tree, line in parsed(places_of(finding)):
+        if (needed := next(needed_at(tree, line, settings), None)) is not None:
+            return _off(f"every file that sets {needed.name} has it off", needed)
+        if (needed := next(needed_at(tree, line, unset), None)) is not None:
+            return _off(f"no file and no command sets {needed.name}", needed)
+    return None
+
+
+def _off(said: str, needed: Needed) -> Confirmation:
     return Confirmation(said, Severity.HINT, condition=f"if {needed.name} is set, ")

@@ -3089,3 +3089,82 @@ def test_an_error_that_only_an_option_leads_to(script: str, severity: str, repos
     repository({"train.py": PASSES_BOTH, "run.sh": f"{script}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD104"}))).findings
     assert finding.severity.value == severity
+
+
+LOADS_IF_ASKED = """\
+import torch
+import torch.distributed as dist
+
+
+def main(config, net, optimizer):
+    dist.init_process_group("nccl")
+    if config.get("begin"):
+        optimizer.load_state_dict(torch.load(config["begin"])["optimizer"])
+    torch.save({"optimizer": optimizer.state_dict()}, "last.pt")
+
+
+if __name__ == "__main__":
+    main(*read())
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({"run.yaml": "rate: 0.1\n"}, "hint"),
+        ({"run.yaml": "rate: 0.1\nbegin: last.pt\n"}, "warning"),
+        ({"run.yaml": "rate: 0.1\n", "other.py": "config['begin'] = args.begin\n"}, "warning"),
+        ({"run.yaml": "rate: 0.1\n", "run.sh": "torchrun train.py begin=last.pt\n"}, "warning"),
+        # nothing shows how it is set
+        ({}, "warning"),
+    ],
+)
+def test_a_setting_that_is_asked_for_and_that_nothing_sets(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({"train.py": LOADS_IF_ASKED, "run.sh": "torchrun train.py\n", **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD173"}))).findings
+    assert finding.severity.value == severity
+
+
+STARTED = "from work import begin\n\nif __name__ == '__main__':\n    begin()\n"
+WORKS = """\
+import os
+import time
+
+import torch.distributed as dist
+
+
+def begin():
+    dist.init_process_group("nccl")
+    dist.barrier()
+
+
+def main():
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        open("address", "w").write("here")
+    while not os.path.exists("address"):
+        time.sleep(1)
+    print(open("address").read())
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "severity"),
+    [
+        ("torchrun --nproc_per_node 4 started.py", "hint"),
+        ("torchrun --nproc_per_node 4 work.py", "warning"),
+        ("torchrun --nproc_per_node 4 started.py\ntorchrun --nproc_per_node 4 work.py", "warning"),
+    ],
+)
+def test_a_main_of_its_own_in_a_file_that_a_started_one_imports(
+    command: str, severity: str, repository: Repository
+) -> None:
+    repository({"started.py": STARTED, "work.py": WORKS, "run.sh": f"{command}\n"})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD126"}))).findings
+    assert finding.severity.value == severity
