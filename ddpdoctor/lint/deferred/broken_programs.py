@@ -1,9 +1,9 @@
-"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets, or a module
-that it does not import, calls a function with arguments that it does not take, or takes its result apart into another
-number of names. Pure.
+"""Where a program ends in an error whatever it is given: it reads an option that nothing declares or sets, a module
+that it does not import, or a name that a module of the project does not have, calls a function with arguments that it
+does not take, or takes its result apart into another number of names. Pure.
 
-Only what surely runs counts: the statements of the file and of the functions that these call or start, not those under
-a condition, or in a `try` that may go on.
+Only what surely runs counts: the statements of the file and of the functions that these call or start, also of the
+project's other files, not those under a condition, or in a `try` that may go on.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import refused_arguments, unpacked_results
-from ddpdoctor.lint.deferred.called_functions import called_functions
+from ddpdoctor.lint.deferred.called_functions import Defined, called_functions
 from ddpdoctor.lint.deferred.forgotten_imports import forgotten_imports
+from ddpdoctor.lint.deferred.missing_names import missing_names
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import children, last_name, names_in, walk
@@ -39,8 +41,9 @@ _STARTERS = frozenset({"spawn", "start_processes", "elastic_launch", "Process", 
 
 
 class Break(NamedTuple):
-    """A line that ends the program, and why."""
+    """A line of a file that ends the program, and why."""
 
+    path: str
     line: int
     said: str
 
@@ -48,10 +51,16 @@ class Break(NamedTuple):
 class _Part(NamedTuple):
     """What is evaluated at once, whatever else is so: the lines of its statement, and where that is."""
 
+    file: _File
     first: int
     last: int
     in_loop: bool
     node: ast.AST
+
+    @property
+    def said(self) -> str:
+        """Why it ends the program, "" if it may go on."""
+        return self.file.told(self.node)
 
 
 def break_before(tree: ast.Module, line: int, path: str, used: Mapping[str, bytes], *, reached: bool) -> Break | None:
@@ -64,32 +73,51 @@ def break_before(tree: ast.Module, line: int, path: str, used: Mapping[str, byte
         used: The texts of the files that it uses by their paths, its own among them.
         reached: Whether what comes after the line is of no account.
     """
-    ends = _Ends(_Options.of(tree, used.values()), forgotten_imports(tree), called_functions(tree, path, used))
-    order = list(_surely_run(tree, ends.options.held if ends.options is not None else frozenset()))
+    options = _Options.of(tree, used.values())
+    order = list(_Walk(used, options).through(tree.body, _File.of(tree, path, used, options), in_loop=False))
     last = max((index for index, one in enumerate(order) if one.in_loop), default=len(order) - 1)
-    here = (index for index, one in enumerate(order) if one.first <= line <= one.last)
+    own = ((index, one) for index, one in enumerate(order) if one.file.path == path)
+    here = (index for index, one in own if one.first <= line <= one.last)
     if reached:
         last = min(last, next(here, last + 1) - 1)
-    found = ((one, ends.told(one.node)) for one in order[: last + 1])
-    return next((Break(getattr(one.node, "lineno", one.first), said) for one, said in found if said), None)
+    found = ((one, one.said) for one in order[: last + 1])
+    first = next(((one, said) for one, said in found if said), None)
+    return Break(first[0].file.path, getattr(first[0].node, "lineno", first[0].first), first[1]) if first else None
 
 
-class _Ends(NamedTuple):
-    """What is known of a program by which an expression may end it."""
+class _File(NamedTuple):
+    """What is known of a file of a program by which an expression in it may end the program."""
 
+    path: str
+    #: its own functions, by their names
+    functions: Mapping[str, FunctionNode]
+    #: None where it may read other options than are declared
     options: _Options | None
     forgotten: Set[str]
-    called: Mapping[str, FunctionNode | ast.ClassDef]
+    called: Mapping[str, Defined]
+    missing: Set[tuple[str, str]]
+
+    @classmethod
+    def of(cls, tree: ast.Module, path: str, used: Mapping[str, bytes], options: _Options | None) -> _File:
+        functions = {node.name: node for node in tree.body if isinstance(node, FUNCTIONS)}
+        called = called_functions(tree, path, used)
+        return cls(path, functions, options, forgotten_imports(tree), called, missing_names(tree, path, used))
 
     def told(self, node: ast.AST) -> str:
         """Why a node ends the program where it is evaluated, "" if it may go on."""
         if isinstance(node, ast.Attribute):
-            return f"it has no option {node.attr}" if self.options is not None and self.options.lacks(node) else ""
+            return self._lacking(node)
         if isinstance(node, ast.Name):
             return f"it does not import {node.id}" if node.id in self.forgotten else ""
         if isinstance(node, ast.Call):
             return refused_arguments.refusal(node, self.called)
         return unpacked_results.mismatch(node, self.called) if isinstance(node, ast.Assign) else ""
+
+    def _lacking(self, node: ast.Attribute) -> str:
+        if self.options is not None and self.options.lacks(node):
+            return f"it has no option {node.attr}"
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        return f"{name} has no {node.attr}" if (name, node.attr) in self.missing else ""
 
 
 class _Options(NamedTuple):
@@ -167,43 +195,63 @@ def _parses(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in vocabulary.PARSING
 
 
-def _surely_run(tree: ast.Module, held: Set[str]) -> Iterator[_Part]:
-    """What a program evaluates, in order; a function where it is first called, and is passed the variables `held` if it
-    calls parameters so."""
-    functions = {node.name: node for node in tree.body if isinstance(node, FUNCTIONS)}
-    return _Walk(functions, held).through(tree.body, in_loop=False)
-
-
 class _Walk:
-    """On through the functions of a file, into each of them once."""
+    """On through the functions of a program, into each of them once."""
 
-    def __init__(self, functions: Mapping[str, FunctionNode], held: Set[str]) -> None:
-        self._functions = functions
-        self._held = held
-        self._seen: set[str] = set()
+    def __init__(self, used: Mapping[str, bytes], options: _Options | None) -> None:
+        self._used = used
+        self._options = options
+        self._files: dict[str, _File | None] = {}
+        self._seen: set[tuple[str, str]] = set()
 
-    def through(self, body: Iterable[ast.stmt], *, in_loop: bool) -> Iterator[_Part]:
+    def through(self, body: Iterable[ast.stmt], file: _File, *, in_loop: bool) -> Iterator[_Part]:
+        """What a file evaluates, in order; a function where it is first called."""
         for statement in body:
             inside, heads = _inside(statement)
             loop = in_loop or isinstance(statement, LOOPS)
             for head in heads:
-                yield from self._part(statement, head, in_loop=loop)
-            yield from self.through(inside, in_loop=loop)
+                yield from self._part(statement, head, file, in_loop=loop)
+            yield from self.through(inside, file, in_loop=loop)
 
-    def _part(self, statement: ast.stmt, node: ast.AST, *, in_loop: bool) -> Iterator[_Part]:
+    def _part(self, statement: ast.stmt, node: ast.AST, file: _File, *, in_loop: bool) -> Iterator[_Part]:
         parts = list(_at_once(node))
         for name, call in _called(parts):
-            own = self._functions.get(name)
-            if own is not None and name not in self._seen and self._is_passed_what_it_names(own, call):
-                self._seen.add(name)
-                yield from self.through(own.body, in_loop=in_loop)
+            yield from self._into(name, call, file, in_loop=in_loop)
         last = (statement.end_lineno or statement.lineno) if node is statement else statement.lineno
-        yield from (_Part(statement.lineno, last, in_loop, part) for part in parts)
+        yield from (_Part(file, statement.lineno, last, in_loop, part) for part in parts)
 
-    def _is_passed_what_it_names(self, function: FunctionNode, call: ast.Call) -> bool:
-        given = names_in(call)
+    def _into(self, name: str, call: ast.Call, file: _File, *, in_loop: bool) -> Iterator[_Part]:
+        own, defined = file.functions.get(name), file.called.get(name)
+        function = own if own is not None else defined.node if defined is not None else None
+        home = file if own is not None or defined is None else self._file(defined.path)
+        if home is None or not isinstance(function, FUNCTIONS) or (home.path, function.name) in self._seen:
+            return
+        if self._is_passed_what_it_names(function, call, home, file):
+            self._seen.add((home.path, function.name))
+            # what another file does after it may have left its function is not sure
+            body = function.body if home is file else _without_a_way_out(function.body)
+            yield from self.through(body, home, in_loop=in_loop)
+
+    def _file(self, path: str) -> _File | None:
+        if path not in self._files:
+            tree = source.tree_of(self._used.get(path, b""))
+            self._files[path] = _File.of(tree, path, self._used, self._options) if tree is not None else None
+        return self._files[path]
+
+    def _is_passed_what_it_names(self, function: FunctionNode, call: ast.Call, home: _File, file: _File) -> bool:
+        """Whether a function is passed the program's options by the names under which it reads such; of another file,
+        those that it does not are others."""
+        held = self._options.held if self._options is not None else frozenset[str]()
         named = {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
-        return named & self._held <= given
+        return named & held <= names_in(call) and (home is file or names_in(function) & held <= named)
+
+
+def _without_a_way_out(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a function up to the first one that may leave it."""
+    for statement in body:
+        yield statement
+        if any(isinstance(node, (ast.Return, ast.Raise)) for node in walk(statement)):
+            return
 
 
 def _inside(statement: ast.stmt) -> tuple[list[ast.stmt], list[ast.AST]]:

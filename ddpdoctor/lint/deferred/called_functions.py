@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
 from ddpdoctor.program import source
 from ddpdoctor.program.bindings import bound_by
@@ -16,7 +17,14 @@ from ddpdoctor.program.nodes import walk
 _MOST_IMPORTS = 4
 
 
-def called_functions(tree: ast.Module, path: str, files: Mapping[str, bytes]) -> dict[str, FunctionNode | ast.ClassDef]:
+class Defined(NamedTuple):
+    """A function or class, and the file that defines it."""
+
+    path: str
+    node: FunctionNode | ast.ClassDef
+
+
+def called_functions(tree: ast.Module, path: str, files: Mapping[str, bytes]) -> dict[str, Defined]:
     """The definitions by their names, of those that nothing decorates and that can mean nothing else.
 
     Args:
@@ -26,18 +34,16 @@ def called_functions(tree: ast.Module, path: str, files: Mapping[str, bytes]) ->
     """
     called = {node.func.id for node in walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     found = ((name, _defined(tree, path, name, files, _MOST_IMPORTS)) for name in sorted(called))
-    return {name: node for name, node in found if node is not None and not node.decorator_list}
+    return {name: one for name, one in found if one is not None and not one.node.decorator_list}
 
 
-def _defined(
-    tree: ast.Module, path: str, name: str, files: Mapping[str, bytes], most: int
-) -> FunctionNode | ast.ClassDef | None:
+def _defined(tree: ast.Module, path: str, name: str, files: Mapping[str, bytes], most: int) -> Defined | None:
     """What a name means at the top of a file, if a file of the project defines it and nothing may replace it."""
     binding = [node for node in walk(tree) if not {name, "*"}.isdisjoint(bound_by(node))]
     if len(binding) != 1 or not most:
         return None
     if isinstance(binding[0], (*FUNCTIONS, ast.ClassDef)):
-        return binding[0] if binding[0] in tree.body else None
+        return Defined(path, binding[0]) if binding[0] in tree.body else None
     homes = _homes(binding[0], name, path, files) if isinstance(binding[0], ast.ImportFrom) else []
     home = source.tree_of(files[homes[0]]) if len(homes) == 1 else None
     return _defined(home, homes[0], name, files, most - 1) if home is not None else None
@@ -48,14 +54,20 @@ def _homes(statement: ast.ImportFrom, name: str, path: str, files: Mapping[str, 
     if there is one."""
     if not any(one.name == name and one.asname in (None, name) for one in statement.names):
         return []
-    module = (statement.module or "").replace(".", "/")
+    return files_meant(statement.module or "", statement.level, path, files)
+
+
+def files_meant(module: str, level: int, path: str, files: Collection[str]) -> list[str]:
+    """The files that an import in a file may mean by a module: the one that it names from where it stands, if there is
+    one."""
+    named = module.replace(".", "/")
     folder = posixpath.dirname(path)
-    for _ in range(statement.level - 1):
+    for _ in range(level - 1):
         folder = posixpath.dirname(folder)
-    near = [one for one in _files_of(posixpath.join(folder, module)) if one in files]
-    if near or statement.level:
+    near = [one for one in _files_of(posixpath.join(folder, named)) if one in files]
+    if near or level:
         return near
-    return [file for file in files if file.endswith(tuple(f"/{one}" for one in _files_of(module)))]
+    return [file for file in files if file.endswith(tuple(f"/{one}" for one in _files_of(named)))]
 
 
 def _files_of(module: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ddpdoctor.lint.deferred.called_functions import Defined
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name
@@ -14,7 +15,7 @@ from ddpdoctor.program.nodes import last_name
 _PLAIN_BASES = frozenset({"object", "Module", "Dataset", "IterableDataset", "LightningModule"})
 
 
-def refusal(call: ast.Call, called: Mapping[str, FunctionNode | ast.ClassDef]) -> str:
+def refusal(call: ast.Call, called: Mapping[str, Defined]) -> str:
     """What a function or a constructor does not take of a call, or lacks; "" if it takes it or that cannot be told.
 
     Args:
@@ -22,7 +23,7 @@ def refusal(call: ast.Call, called: Mapping[str, FunctionNode | ast.ClassDef]) -
         called: The project's own functions and classes by the names by which the program calls them.
     """
     name = call.func.id if isinstance(call.func, ast.Name) else ""
-    parameters = _taken(called[name]) if name in called else None
+    parameters = _taken(called[name].node) if name in called else None
     said = _refused(parameters, call) if parameters is not None else ""
     return f"{name} {said}" if said else ""
 

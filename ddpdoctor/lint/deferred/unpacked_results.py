@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
+from ddpdoctor.lint.deferred.called_functions import Defined
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import children
 
 
-def mismatch(node: ast.Assign, called: Mapping[str, FunctionNode | ast.ClassDef]) -> str:
+def mismatch(node: ast.Assign, called: Mapping[str, Defined]) -> str:
     """What ends in an error where an assignment takes apart what a function gives, every way out of which gives a
     display of values; "" if nothing does.
 
@@ -22,8 +23,8 @@ def mismatch(node: ast.Assign, called: Mapping[str, FunctionNode | ast.ClassDef]
     if not isinstance(targets, ast.Tuple) or any(isinstance(target, ast.Starred) for target in targets.elts):
         return ""
     name = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
-    function = called.get(name)
-    given = _given(function) if function is not None and not isinstance(function, ast.ClassDef) else frozenset()
+    function = called[name].node if name in called else None
+    given = _given(function) if isinstance(function, FUNCTIONS) else frozenset()
     taken = len(targets.elts)
     if not given or taken in given:
         return ""

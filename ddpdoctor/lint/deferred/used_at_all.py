@@ -134,7 +134,8 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
     if broken is None:
         return None
     said = f"the program ends in an error here: {broken.said}"
-    return Confirmation(said, Severity.HINT, Place(path, broken.line), f"if line {broken.line} is mended, ")
+    name = "line " if broken.path == path else f"{posixpath.basename(broken.path)}:"
+    return Confirmation(said, Severity.HINT, Place(broken.path, broken.line), f"if {name}{broken.line} is mended, ")
 
 
 def not_imported(repository: Repository, finding: Finding) -> Confirmation | None:

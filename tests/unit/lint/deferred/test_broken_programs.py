@@ -83,7 +83,7 @@ def test_a_file_that_the_program_uses_may_set_an_option() -> None:
     assert broken(text) == (9, "gpu")
     assert broken(text, "def prepare(args):\n    args.gpu = 0\n") is None
     assert broken(text, "def prepare(args):\n    args.rank, args.gpu = 0, 0\n") is None
-    assert broken(text, "def prepare(args):\n    print(args.gpu == 0)\n") == (9, "gpu")
+    assert broken(text, "def prepare(args):\n    print(args.gpu == 0)\n") == (2, "gpu")
     assert broken(text, "def prepare(args):\n    args.__dict__['gpu'] = 0\n") is None
 
 
@@ -195,7 +195,7 @@ def test_a_function_is_found_through_the_file_that_hands_it_on() -> None:
     files = {"/p/setup.py": handing_on, "/p/setting.py": "def set_up(args): ...\n", "/p/train.py": program}
     texts = {path: text.encode() for path, text in files.items()}
     found = break_before(ast.parse(program), 10**6, "/p/train.py", texts, reached=False)
-    assert found == (2, "set_up is not passed args")
+    assert found == ("/p/train.py", 2, "set_up is not passed args")
 
 
 @pytest.mark.parametrize(
@@ -218,3 +218,54 @@ def test_a_module_without_its_import_ends_the_program(program: str, found: tuple
 def test_an_option_that_is_declared_by_another_name_of_the_method_is_none_that_lacks() -> None:
     text = f"{PARSED}arg = parser.add_argument\narg('--gpu')\nprint(args.gpu)\nprint(args.lr)\n"
     assert broken(text) == (10, "lr")
+
+
+READS_OF_MODULE = "import setup\n\ndef train(args):\n    setup.begin(args)\n\ntrain(3)\nfor _ in range(3):\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "def begin(args): ...\n",
+        "from setting import *\n",
+        "def __getattr__(name): ...\n",
+        "if fast:\n    from quick import start as begin\n",
+        "globals()['begin'] = print\n",
+        "import sys\nsys.modules[__name__].begin = print\n",
+    ],
+)
+def test_a_name_that_a_module_of_the_project_has_or_may_have(module: str) -> None:
+    assert broken(READS_OF_MODULE, module) is None
+
+
+def test_a_name_that_a_module_of_the_project_does_not_have_ends_the_program() -> None:
+    assert broken(READS_OF_MODULE, "def start(args): ...\n") == (4, "setup has no begin")
+    # one that is set from outside, and one of another module of the name
+    assert broken(f"{READS_OF_MODULE}setup.begin = print\n", "def start(args): ...\n") is None
+    assert broken(READS_OF_MODULE.replace("import setup", "import tools.setup as setup"), "rate = 1\n") is None
+    assert broken(READS_OF_MODULE.replace("train(3)", "setup = begin()"), "def start(args): ...\n") is None
+
+
+IN_ANOTHER_FILE = "from setup import train\nfor _ in range(3):\n    train(3)\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("    print(os.sep)\n", 2),
+        ("    if args:\n        print(os.sep)\n", None),
+        # it may have been left before
+        ("    if args:\n        return\n    print(os.sep)\n", None),
+    ],
+)
+def test_what_the_program_calls_of_another_file_may_end_it(body: str, line: int | None) -> None:
+    found = broken(IN_ANOTHER_FILE, f"def train(args):\n{body}")
+    assert found == ((line, "it does not import os") if line else None)
+
+
+def test_options_that_a_function_of_another_file_is_passed() -> None:
+    text = f"{PARSED}from setup import train\ntrain(args)\n"
+    assert broken(text, "def train(args):\n    print(args.lr)\n") == (2, "lr")
+    # an object of another name, or one that the other file has itself
+    assert broken(text, "def train(settings):\n    print(settings.lr)\n") is None
+    assert broken(text, "from other import args\ndef train(_):\n    print(args.lr)\n") is None
