@@ -46,6 +46,19 @@ class Setting(NamedTuple):
     context: Context
 
 
+class RateSetting(NamedTuple):
+    """`group["lr"] = value`, of a group of an optimizer."""
+
+    optimizer: Value
+    value: Value
+    #: it becomes a multiple of what it was
+    multiplies: bool
+    site: SourceSite
+    context: Context
+    #: of the call that comes next
+    index: int
+
+
 class NamedPart(NamedTuple):
     """`parts[name] = network`, of torch's dict of networks."""
 

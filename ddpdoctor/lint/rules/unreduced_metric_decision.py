@@ -3,7 +3,9 @@
 ## What it does
 Finds a learning-rate schedule that follows a loss or score of this rank's share of the data:
 `ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; one that follows a sum which
-`dist.reduce` has given to one rank alone; and, with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of
+`dist.reduce` has given to one rank alone; a learning rate that the program itself writes into its optimizer
+(`group["lr"] = rate`), computed from or chosen by such a number, as the KL divergence of a policy's own samples; and,
+with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of
 a schedule that follow a metric which the validation logs without `sync_dist=True`, in its hooks or in a method that
 these call, under a name that may be put together.
 
@@ -36,7 +38,8 @@ No automatic fix.
 ## When it is wrong
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
 a DistributedSampler, because a metric of all the data is the same on every rank; what was reduced to one rank is not,
-however the data are split. A schedule that this rank alone steps is not reported, nor a sum that is broadcast before.
+however the data are split. Where no loader is in sight (reinforcement learning, say) a learning rate is reported if a
+model in DDP has computed what it follows, which is false where every rank draws the same samples. A schedule that this rank alone steps is not reported, nor a sum that is broadcast before.
 With Lightning it is reported only if the file tells the Trainer to use several devices (a hint where settings or
 options that it hands on may do so, unless a file or a command of the repository does) and the logged value is a loss, a
 result of the network, or of an object of the project that the validation fills and that has nothing to do with other
@@ -80,6 +83,22 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         else:
             message = "each rank changes the learning rate by a metric of its own data"
             yield facts.finding(RULE, place, message, severity=Severity.HINT)
+    yield from _written(facts)
+
+
+def _written(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Learning rates that the program writes into its optimizer."""
+    for rate, split in own_decisions.own_rates(facts):
+        said = (
+            "each rank sets its learning rate by a number of its own data, and steps the averaged gradients by another "
+            "rate: average the number over ranks before"
+        )
+        condition = "" if split else _UNLESS_ALIKE
+        yield facts.finding(RULE, rate.site, Conditional(condition, said), context=rate.context)
+
+
+#: no loader is in sight that would show it
+_UNLESS_ALIKE = "unless every rank draws the same samples, "
 
 
 def _of_root(facts: ModuleFacts, decision: Decision, reduced: CallEvent) -> Finding | None:
