@@ -24,7 +24,9 @@ def grown(call: MethodCall) -> Value | None:
         return changed_table(receiver, obj, method, args, call.keywords)
     if method == "append" and len(args) == 1:
         known = isinstance(obj, (Items, ItemsByRank)) and len(obj.items) < budgets.ELEMENTS
-        if known and (not call.frame.loops or (_names_peer(args[0]) and _is_new(call))):
+        if known and (not call.frame.loops or _is_in_turn(call) or (_names_peer(args[0]) and _is_new(call))):
+            if isinstance(args[0].object, Instance) and call.frame.loops and args[0] in receiver.object.items:
+                return receiver  # the turns of the loop were tried out before
             if isinstance(obj, ItemsByRank):
                 return receiver.with_object(ItemsByRank((*obj.items, (EVERY_RANK, args[0]))))
             return receiver.with_object(Items((*obj.items, args[0])))
@@ -32,11 +34,23 @@ def grown(call: MethodCall) -> Value | None:
             return of_unknown_length(receiver, args[0] if not obj.items else None, site)
         if isinstance(obj, Listed) and obj.element is not None:
             return of_unknown_length(receiver, either(obj.element, args[0]), site)
+    if isinstance(obj, Items) and method == "extend" and len(args) == 1 and not call.frame.loops:
+        more = args[0].object
+        if isinstance(more, Items) and len(obj.items) + len(more.items) <= budgets.ELEMENTS:
+            return receiver.with_object(Items((*obj.items, *more.items)))
     if isinstance(obj, Items) and not obj.items and method == "extend" and len(args) == 1:
         return of_unknown_length(receiver, iterated_of(args[0])[1], site)
     if isinstance(obj, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return of_unknown_length(receiver, None, site)
     return None
+
+
+def _is_in_turn(call: MethodCall) -> bool:
+    """Whether it adds an object of the project in loops that have a turn for each of what they go through, to an
+    attribute of an object: `for hook in hooks: self.hooks.append(hook)`."""
+    of_object = isinstance(call.node.func, ast.Attribute) and isinstance(call.node.func.value, ast.Attribute)
+    turns = of_object and isinstance(call.args[0].object, Instance)
+    return turns and all(loop.unrolled for loop in call.frame.loops)
 
 
 def _names_peer(value: Value) -> bool:

@@ -105,6 +105,8 @@ class EnclosingLoop:
     #: what is iterated, without `enumerate`, `tqdm` and the like; None for `while`
     over: Value | None
     target: str
+    #: it goes through a few objects of the project, with a turn for each
+    unrolled: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -118,7 +118,8 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     element = only_element(over) or element or _own_elements(machine, frame, node, iterated)
     if element is not None:
         element = batches.taken(frame, node, iterated, element)
-    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
+    known = _known_objects(node, iterated) if element is None else ()
+    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target), bool(known))
     begun: list[Iteration] = []
     if not machine.silent:
         index = len(machine.calls)
@@ -131,7 +132,6 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     value = element if element is not None else unknown_element(iterated, id(node))
     if element is None:
         machine.elements.add(value.atoms[0].key)
-    known = _known_objects(node, iterated) if element is None else ()
     apart = _of_some_ranks(node, iterated) if element is None else ()
 
     def turn() -> None:

@@ -5,14 +5,16 @@ Finds a learning-rate schedule that follows a loss or score of this rank's share
 `ReduceLROnPlateau.step(loss)`, or `step` of any scheduler under a condition on it; one that follows a sum which
 `dist.reduce` has given to one rank alone; a learning rate that the program itself writes into its optimizer
 (`group["lr"] = rate`), computed from or chosen by such a number, as the KL divergence of a policy's own samples; and,
-with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of
-a schedule that follow a metric which the validation logs without `sync_dist=True`, in its hooks or in a method that
-these call, under a name that may be put together.
+with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the
+validation logs without `sync_dist=True`, in its hooks or in a method that these call, under a name that may be put
+together, or one which rank 0 alone logs.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
 replicas drift apart, although their gradients are equal. A checkpoint that is the best for one rank's share of the
-validation data need not be the best for all of them; early stopping ends when any rank wants to stop. `dist.reduce`
+validation data need not be the best for all of them; early stopping ends when any rank wants to stop. A metric that rank 0
+alone logs is none of the others', and each callback there that asks for it ends its rank with an error, while rank 0
+waits for it in the next collective. `dist.reduce`
 writes the sum on its `dst` only: on every other rank the tensor still holds that rank's number, or a sum of some.
 
 ## Example
@@ -58,9 +60,11 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import own_decisions, watched_metrics
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.facts.own_decisions import Decision
+from ddpdoctor.lint.facts.watched_metrics import Watch
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.program.sites import SourceSite
 
 RULE = LintRule(
     "DD181",
@@ -116,23 +120,35 @@ def _of_root(facts: ModuleFacts, decision: Decision, reduced: CallEvent) -> Find
 
 def _watched(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What follows a metric that each rank logs for itself."""
-    split = watched_metrics.is_split(facts)
+    split, several = watched_metrics.is_split(facts), watched_metrics.on_several(facts)
     for watch, logged in watched_metrics.watched_alone(facts) if split is not False else ():
-        # of a schedule in another file, this one chooses the devices
-        here = watch.site if watch.site.file == facts.module.path else watched_metrics.trainer(facts)
-        if here is not None:
-            followed = ((watch.site, "followed here"),) if here != watch.site else ()
-            yield facts.finding(
-                *(RULE, here, Conditional("on several devices, ", _worded(watch))),
-                related=(*followed, (logged, "logged here")),
-                severity=Severity.HINT if split is None else None,
-                unconfirmed=Unconfirmed(here, RelatedRole.UNSTARTED) if split is None else None,
-            )
+        said = (
+            f"{watch.by} follows {_named(watch)}, which each rank logs for its own share of the validation data: "
+            "log it with sync_dist=True"
+        )
+        yield _of_lightning(facts, watch, logged, said, sure=split is True)
+    for watch, logged in watched_metrics.watched_on_first(facts) if several is not False else ():
+        said = (
+            f"{watch.by} follows {_named(watch)} on every rank, and rank 0 alone logs it: the others have no such "
+            "metric, and stop with an error: log it on all ranks"
+        )
+        yield _of_lightning(facts, watch, logged, said, sure=several is True)
 
 
-def _worded(watch: watched_metrics.Watch) -> str:
-    what = f"`{watch.metric}`" if watch.metric else "what the settings name"
-    return (
-        f"{watch.by} follows {what}, which each rank logs for its own share of the validation data: "
-        "log it with sync_dist=True"
+def _of_lightning(facts: ModuleFacts, watch: Watch, logged: SourceSite, said: str, *, sure: bool) -> Finding | None:
+    """A finding about what follows a metric; `sure`: of a program that is known to use several devices."""
+    # of a schedule in another file, this one chooses the devices
+    here = watch.site if watch.site.file == facts.module.path else watched_metrics.trainer(facts)
+    if here is None:
+        return None
+    followed = ((watch.site, "followed here"),) if here != watch.site else ()
+    return facts.finding(
+        *(RULE, here, Conditional("on several devices, ", said)),
+        related=(*followed, (logged, "logged here")),
+        severity=None if sure else Severity.HINT,
+        unconfirmed=None if sure else Unconfirmed(here, RelatedRole.UNSTARTED),
     )
+
+
+def _named(watch: Watch) -> str:
+    return f"`{watch.metric}`" if watch.metric else "what the settings name"
