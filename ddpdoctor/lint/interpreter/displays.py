@@ -364,11 +364,21 @@ def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]
     if machine.steps > budgets.REPEATED:
         return []
     values: list[Value] = []
-    for item in _named(over) or _partly_own(over):
+    for item in _named(over) or _partly_own(over) or _few(containers.with_functions(over)):
         machine.steps += 1
         assign(machine, frame, node.generators[0].target, item)
         values.append(machine.evaluate(frame, node.elt))
     return values
+
+
+def _in_turn(target: ast.expr, over: Value) -> tuple[Value, ...]:
+    """The few constants that a variable goes through."""
+    names = as_constant(over).elements if isinstance(target, ast.Name) else None
+    return tuple(map(const, names)) if names is not None and len(names) <= budgets.CONSTANTS else ()
+
+
+def _few(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return items if len(items) <= budgets.OBJECTS else ()
 
 
 def _named(over: Value) -> tuple[Value, ...]:
@@ -390,22 +400,15 @@ def _partly_own(over: Value) -> tuple[Value, ...]:
 
 def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[str, Value]:
     """`{name: f(name) for name in ("train", "val")}`, entry by entry; empty for any other comprehension."""
-    names = as_constant(over).elements
     plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
-    target = node.generators[0].target
-    if (
-        not plain
-        or not isinstance(target, ast.Name)
-        or names is None
-        or not 0 < len(names) <= budgets.CONSTANTS
-        or machine.steps > budgets.REPEATED
-    ):
+    if not plain or machine.steps > budgets.REPEATED:
         return {}
+    target = node.generators[0].target
     entries: dict[str, Value] = {}
-    for name in names:
+    for item in _in_turn(target, over) or _few(containers.with_functions(over)):
         # nested entries: each counts, so that their total is bounded
         machine.steps += 1
-        frame.env[target.id] = const(name)
+        assign(machine, frame, target, item)
         key = machine.evaluate(frame, node.key).constant
         if not isinstance(key, str):
             return {}

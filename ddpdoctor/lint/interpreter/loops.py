@@ -17,6 +17,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trac
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, ItemsByRank, Made
+from ddpdoctor.lint.values.containers import with_functions
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, only_element, unknown_element, zipped_with
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
@@ -174,7 +175,7 @@ def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
     if not 0 < len(items) <= budgets.OBJECTS:
         return ()
-    if not (all(map(_is_object, items)) or _are_keys(node, items) or _are_peers(node, items)):
+    if not (all(map(_is_object, items)) or with_functions(iterated) or _are_keys(node, items) or _are_peers(node, items)):
         return ()
     return () if len(items) > 1 and _is_left(node) else items
 
