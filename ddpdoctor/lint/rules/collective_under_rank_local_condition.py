@@ -130,18 +130,24 @@ def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _of_missing_gradients(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Gradients that are averaged one by one, without those that a rank does not have."""
     for missing in () if facts.alone else missing_gradients.found(facts):
-        part = missing.skipped
-        message = (
+        part, left_out = missing.skipped, missing.left_out
+        said = (
             f"each rank averages only the gradients that it has, and a part of `{part.part}` has none on a rank whose "
             f"data does not need it (`{shown(part.text)}`): ranks reduce gradients of other parameters, and then wait"
         )
         related = (
             (part.site, "the rank's data decides here whether it calls the part"),
             (missing.call.site, "all_reduce runs here"),
+            *(((left_out, "an entry is left out here"),) if left_out is not None else ()),
         )
+        message = Conditional(_IF_LEFT_OUT if left_out is not None else "", said)
         yield facts.finding(
             RULE, missing.guard.site, message, related=related, context=missing.call.context, severity=Severity.WARNING
         )
+
+
+#: it is not followed which dict the network is given
+_IF_LEFT_OUT = "where what the network is given lacks a key on some rank, "
 
 
 def _of_averages(facts: ModuleFacts) -> Iterator[Finding | None]:
