@@ -124,7 +124,8 @@ def _pattern(name: ast.expr, steps: tuple[Step, ...]) -> str:
 def is_on_first(log: Log) -> bool:
     """Whether rank 0 alone comes to it: under a condition on the rank, or in a method that a decorator leaves to it."""
     nodes: list[list[ast.AST]] = [_calls_of(step, after.info) for step, after in itertools.pairwise(log.steps)]
-    for step, calls in zip(log.steps, [*nodes, [log.call]], strict=True):
+    nodes.append([log.call])
+    for step, calls in zip(log.steps, nodes, strict=True):
         if any(last_name(decorator) in vocabulary.FIRST_RANK_DECORATORS for decorator in step.info.decorators):
             return True
         if calls and all(_is_left_to_first(step.info.node, call) for call in calls):

@@ -51,7 +51,8 @@ def own_rates(facts: ModuleFacts) -> Iterator[tuple[RateSetting, bool]]:
     unknown = not any(loaders.loader_of(i.loop.over) is not None for i in facts.iterations)
     for rate in facts.analysis.rates:
         value = rate.value
-        if not _own(value) or value.tags & Tag.AGREED or rate.context.some_ranks_only:
+        own = value.taint is Taint.RANK_LOCAL and value.tags & (Tag.BATCH | Tag.DDP)
+        if not own or value.tags & Tag.AGREED or rate.context.some_ranks_only:
             continue
         if split or (unknown and value.tags & Tag.DDP):
             yield rate, split

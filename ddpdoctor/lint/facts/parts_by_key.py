@@ -92,7 +92,9 @@ def _filled(loop: ast.For) -> Iterator[ast.stmt]:
         if isinstance(node, ast.If) and not node.orelse and _asks_for_any(node.test):
             for inner in node.body:
                 targets = inner.targets if isinstance(inner, ast.Assign) else []
-                if any(isinstance(t, ast.Subscript) and names_in(t.slice) & keys and not _is_sliced(t) for t in targets):
+                if any(
+                    isinstance(t, ast.Subscript) and names_in(t.slice) & keys and not _is_sliced(t) for t in targets
+                ):
                     yield inner
 
 

@@ -46,7 +46,8 @@ class Setting(NamedTuple):
     context: Context
 
 
-class RateSetting(NamedTuple):
+@record(frozen=True, slots=True, eq=False)
+class RateSetting:
     """`group["lr"] = value`, of a group of an optimizer."""
 
     optimizer: Value

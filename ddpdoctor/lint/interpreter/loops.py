@@ -175,7 +175,9 @@ def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
     if not 0 < len(items) <= budgets.OBJECTS:
         return ()
-    if not (all(map(_is_object, items)) or with_functions(iterated) or _are_keys(node, items) or _are_peers(node, items)):
+    if not (
+        all(map(_is_object, items)) or with_functions(iterated) or _are_keys(node, items) or _are_peers(node, items)
+    ):
         return ()
     return () if len(items) > 1 and _is_left(node) else items
 

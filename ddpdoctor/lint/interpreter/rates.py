@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 
 from ddpdoctor.lint.interpreter.events import RateSetting
-from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.values import Value
+from ddpdoctor.lint.values.values import Taint, Value, unknown
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import text_of
 
@@ -27,8 +27,16 @@ def note(machine: Machine, frame: Frame, node: ast.Assign | ast.AugAssign, value
                 with machine.quietly():
                     owner = machine.evaluate(frame, optimizer)
                 site, context = machine.site(frame, target), machine.context(frame)
-                multiplies = _multiplies(node, target)
-                machine.rates.append(RateSetting(owner, value, multiplies, site, context, len(machine.calls)))
+                given, multiplies = _chosen(frame, node, value), _multiplies(node, target)
+                machine.rates.append(RateSetting(owner, given, multiplies, site, context, len(machine.calls)))
+
+
+def _chosen(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """A rate as it is after a branch on data of each rank: another one on other ranks."""
+    apart = decided_by(frame, node)
+    if apart is None:
+        return value
+    return unknown("chosen", value.atoms, id(node), taint=Taint.RANK_LOCAL, tags=value.tags | apart)
 
 
 def _optimizer(frame: Frame, group: ast.expr) -> ast.expr | None:

@@ -12,10 +12,10 @@ together, or one which rank 0 alone logs.
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the
 replicas drift apart, although their gradients are equal. A checkpoint that is the best for one rank's share of the
-validation data need not be the best for all of them; early stopping ends when any rank wants to stop. A metric that rank 0
-alone logs is none of the others', and each callback there that asks for it ends its rank with an error, while rank 0
-waits for it in the next collective. `dist.reduce`
-writes the sum on its `dst` only: on every other rank the tensor still holds that rank's number, or a sum of some.
+validation data need not be the best for all of them; early stopping ends when any rank wants to stop. A metric that
+rank 0 alone logs does not exist on the others: each callback that asks for it there ends its rank with an error, while
+rank 0 waits for it in the next collective. `dist.reduce` writes the sum on its `dst` only: on every other rank the
+tensor still holds that rank's number, or a sum of some.
 
 ## Example
 ```python
@@ -41,12 +41,14 @@ No automatic fix.
 When the metric is made equal in a function that could not be followed. It is reported only if every loader is split by
 a DistributedSampler, because a metric of all the data is the same on every rank; what was reduced to one rank is not,
 however the data are split. Where no loader is in sight (reinforcement learning, say) a learning rate is reported if a
-model in DDP has computed what it follows, which is false where every rank draws the same samples. A schedule that this rank alone steps is not reported, nor a sum that is broadcast before.
+model in DDP has computed what it follows, which is false where every rank draws the same samples. A schedule that this
+rank alone steps is not reported, nor a sum that is broadcast before.
 With Lightning it is reported only if the file tells the Trainer to use several devices (a hint where settings or
 options that it hands on may do so, unless a file or a command of the repository does) and the logged value is a loss, a
 result of the network, or of an object of the project that the validation fills and that has nothing to do with other
 ranks; what `compute()` of a metric or `all_gather` returns, and an object of torchmetrics that is logged itself, are
-equal on all ranks.
+equal on all ranks. A metric of rank 0 alone is reported whatever it is, unless something logs it on the others as well,
+or what follows it is told not to be `strict`.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
