@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, data_partition, set_orders
-from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Instance, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
 from ddpdoctor.lint.values.values import (
@@ -359,16 +359,35 @@ def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) 
 
 def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:
     """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
-    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
+    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1:
         return []
     if machine.steps > budgets.REPEATED:
         return []
+    if node.generators[0].ifs:
+        return _kept(machine, frame, node, over)
     values: list[Value] = []
     for item in _named(over) or _partly_own(over) or _few(containers.with_functions(over)):
         machine.steps += 1
         assign(machine, frame, node.generators[0].target, item)
         values.append(machine.evaluate(frame, node.elt))
     return values
+
+
+def _kept(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:
+    """`[hook for hook in hooks if hook is not None]`: those of a few objects of the project that are kept, if that is
+    known of each."""
+    target, conditions = node.generators[0].target, node.generators[0].ifs
+    items = _few(over.object.items) if isinstance(over.object, Items) else ()
+    if not isinstance(node.elt, ast.Name) or text_of(target) != node.elt.id:
+        return []
+    kept: list[Value] = []
+    for item in items if any(isinstance(item.object, Instance) for item in items) else ():
+        assign(machine, frame, target, item)
+        asked = [machine.evaluate(frame, condition) for condition in conditions]
+        if not all(value.known and len(value.atoms) == 1 for value in asked):
+            return []
+        kept += [item] if all(value.constant for value in asked) else []
+    return kept
 
 
 def _in_turn(target: ast.expr, over: Value) -> tuple[Value, ...]:

@@ -50,7 +50,7 @@ from ddpdoctor.program.nodes import walk
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
     "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
-    "deepspeed.add_config_arguments",
+    "deepspeed.add_config_arguments", "weakref.proxy",
 })  # fmt: skip
 _LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
