@@ -6,7 +6,7 @@ weights equal within the second leaves them different within the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import averaged_gradients
@@ -49,7 +49,7 @@ def found(facts: ModuleFacts) -> Together | None:
 
 
 def _owners(call: CallEvent) -> list[str]:
-    """The classes that a collective is in: of the function of autograd that runs it, and of the part that calls that."""
+    """The classes that a collective is in: that of the function of autograd, and that of the part which calls it."""
     classes = [owner for name in call.context.calls if (owner := name.rpartition(".")[0])]
     return list(dict.fromkeys(reversed(classes)))[:2]
 
@@ -68,8 +68,9 @@ def parts_all(seed: Value) -> bool:
     )
 
 
-def _divides(key: int, structures: object, depth: int) -> bool:
-    structure = structures.get(key, ()) if isinstance(structures, dict) else ()
+def _divides(key: int, structures: Mapping[int, tuple[object, ...]], depth: int) -> bool:
+    """Whether an unknown is computed by an operation that gives several ranks the same."""
+    structure = structures.get(key, ())
     if not depth or not structure:
         return False
     if structure[0] in _DIVIDING:
@@ -78,6 +79,7 @@ def _divides(key: int, structures: object, depth: int) -> bool:
 
 
 def _symbols(parts: tuple[object, ...]) -> Iterator[Symbol]:
+    """The unknowns that an operation is given."""
     for part in parts:
         if isinstance(part, Symbol):
             yield part
@@ -92,7 +94,7 @@ def _of_forward(call: CallEvent) -> int | None:
 
 
 def _group(call: CallEvent) -> int | None:
-    """The identity of the group of a collective that is one of several of its kind; None if it is none, or not known."""
+    """The identity of the group of a collective, where it is one of several of its kind; None of any other."""
     given = call.keyword("group")
     several = given is not None and isinstance(given.object, GroupOf) and given.object.several
     return symbol_key(given) if given is not None and several else None

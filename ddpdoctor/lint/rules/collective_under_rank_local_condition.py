@@ -5,9 +5,10 @@ Finds a collective in a branch whose condition depends on data of one rank: its 
 in a function that `signal.signal` registers; a collective for each key of a dict that is filled with the keys that a
 rank finds in its own batches, such as a meter for each domain; and a collective for each parameter that has a gradient
 (`if p.grad is None: continue`), where a method of the network calls one of its parts only if the rank's data needs it,
-such as an expert to which no token was sent. In the methods of a network, a reduction whose sum is divided by the
-number of ranks is found where what the method is given decides whether it runs (`if found.numel() > 0`). It is a
-warning at most: nothing proves that the data of the ranks ever differs there.
+such as an expert to which no token was sent, or calls its parts by the keys of a dict that it is given, and the program
+makes a dict that has a key only where there is something of the kind. In the methods of a network, a reduction whose
+sum is divided by the number of ranks is found where what the method is given decides whether it runs
+(`if found.numel() > 0`). It is a warning at most: nothing proves that the data of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
