@@ -110,6 +110,7 @@ RULES = {
     "DD186": "metric-of-one-share",
     "DD187": "sharded-part-skipped",
     "DD188": "reentrant-checkpoint-under-ddp",
+    "DD190": "rate-scaled-again",
     "DD191": "deprecated-distributed-api",
     "DD192": "node-local-file-of-one-rank",
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from ddpdoctor.lint.deferred import moved_tensors, rank_starters
+from ddpdoctor.lint.deferred import moved_tensors, rank_starters, stopped_loops
 from ddpdoctor.lint.deferred.asked_sharding import sharded, unsharded
 from ddpdoctor.lint.deferred.asked_versions import (
     before_numpy_was_seeded,
@@ -187,16 +187,36 @@ def _hashed_alike(repository: Repository, finding: Finding) -> Confirmation | No
 
 def _met_by_name(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether the method that is called there enters a collective in the project, by its name."""
+    for name, receiver in _called(finding):
+        met = repository.meetings.of_method(name, receiver)
+        if met is not None:
+            said, condition = f"{met.operation} is called here", f"if {receiver} is of the class {met.owner}, "
+            return Confirmation(said, at=met.at, condition=condition)
+    return None
+
+
+def _ends_a_loop(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether the method that is called there ends a loop of backward passes in the project, by its name; of a finding
+    that is about a loop itself, whether it goes through a sharded model."""
+    for name, receiver in _called(finding):
+        asks = heuristics.ASKS_TO_STOP.found_in(name)
+        left = stopped_loops.by_method(repository.meetings, name, receiver) if asks else None
+        if left is not None and any(map(_AVERAGES.search, repository.all_texts or ())):
+            said, condition = "the loop is left here", f"if {receiver} is of the class {left.owner}, "
+            return Confirmation(said, at=left.at, condition=condition)
+    return sharded(repository, finding)
+
+
+#: something wraps a network, so that each backward pass needs all ranks
+_AVERAGES = late_pattern(rb"DistributedDataParallel|\bfully_shard\b|FullyShardedDataParallel")
+
+
+def _called(finding: Finding) -> Iterator[tuple[str, str]]:
+    """The method that is called where a finding is, and the object that it is called of."""
     for _, tree, line in parsed([(finding.file, finding.line)]):
         for call in walk(tree):
-            if not isinstance(call, ast.Call) or (call.lineno, call.col_offset) != (line, finding.column - 1):
-                continue
-            receiver = text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-            met = repository.meetings.of_method(last_name(call.func), receiver)
-            if met is not None:
-                said, condition = f"{met.operation} is called here", f"if {receiver} is of the class {met.owner}, "
-                return Confirmation(said, at=met.at, condition=condition)
-    return None
+            if isinstance(call, ast.Call) and (call.lineno, call.col_offset) == (line, finding.column - 1):
+                yield last_name(call.func), text_of(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 #: an option that has Lightning use several devices: `--gpus 4`, `trainer.devices=-1`, `--strategy ddp`
@@ -220,7 +240,7 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD101": _epochs,
     "DD103": of_a_trainer,
     "DD111": _met_by_name,
-    "DD113": sharded,
+    "DD113": _ends_a_loop,
     "DD116": ends_without_waiting,
     "DD118": _copied,
     "DD120": by_tcp,

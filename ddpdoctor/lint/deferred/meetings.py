@@ -41,7 +41,9 @@ class Meeting(NamedTuple):
     owner: str = ""
 
 
-class _Definition(NamedTuple):
+class Definition(NamedTuple):
+    """A function of a file, and the class that it is a method of."""
+
     path: str
     node: _Function
     owner: ast.ClassDef | None = None
@@ -53,18 +55,21 @@ class Meetings:
     def __init__(self, texts: Mapping[str, bytes]) -> None:
         """`texts`: what the files contain, by their paths."""
         self._texts = texts
-        self._found: dict[str, list[_Definition]] = {}
+        self._found: dict[str, list[Definition]] = {}
         self._modules: dict[str, Module | None] = {}
 
     def of_method(self, name: str, receiver: str) -> Meeting | None:
         """What a method of this name enters, of an object that is called `receiver`; None if that cannot be told: of
         several classes that have one, the class of that name counts, or all of them."""
-        methods = [one for one in self._definitions(name) if one.owner is not None]
-        named = [one for one in methods if one.owner is not None and _is_called(one.owner.name, receiver)]
-        met = self._all(named or methods)
+        met = self._all(self.methods(name, receiver))
         return met[0] if met else None
 
-    def _all(self, definitions: list[_Definition], depth: int = 0) -> list[Meeting]:
+    def methods(self, name: str, receiver: str) -> list[Definition]:
+        """The methods of this name that an object which is called `receiver` may have."""
+        methods = [one for one in self._definitions(name) if one.owner is not None]
+        return [one for one in methods if one.owner is not None and _is_called(one.owner.name, receiver)] or methods
+
+    def _all(self, definitions: list[Definition], depth: int = 0) -> list[Meeting]:
         """What each of these enters; nothing if one of them may enter nothing."""
         if not 0 < len(definitions) <= MOST or depth > DEEPEST:
             return []
@@ -72,7 +77,7 @@ class Meetings:
         met = [one for one in found if one is not None]
         return met if len(met) == len(found) else []
 
-    def _entered(self, inside: _Definition, statements: list[ast.stmt], depth: int) -> Meeting | None:
+    def _entered(self, inside: Definition, statements: list[ast.stmt], depth: int) -> Meeting | None:
         """The first collective that statements surely enter, before they may end."""
         for statement in statements:
             for part in _parts(statement):
@@ -87,7 +92,7 @@ class Meetings:
                 return None
         return None
 
-    def _called(self, inside: _Definition, expression: ast.expr, depth: int) -> Meeting | None:
+    def _called(self, inside: Definition, expression: ast.expr, depth: int) -> Meeting | None:
         for call in _calls(expression):
             name = last_name(call.func)
             operation = self._operation(inside.path, call)
@@ -108,7 +113,7 @@ class Meetings:
         grouped = any(keyword.arg in ("group", "process_group") for keyword in call.keywords)
         return "" if grouped or len(call.args) > spec.group >= 0 else spec.op
 
-    def _meant(self, inside: _Definition, function: ast.expr, name: str) -> list[_Definition]:
+    def _meant(self, inside: Definition, function: ast.expr, name: str) -> list[Definition]:
         """The functions that a call may mean: of its own class, or of the project's modules by name."""
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "self":
             methods = [one for one in self._definitions(name) if one.owner is not None]
@@ -116,19 +121,19 @@ class Meetings:
             return own or methods
         return [one for one in self._definitions(name) if one.owner is None]
 
-    def _definitions(self, name: str) -> list[_Definition]:
+    def _definitions(self, name: str) -> list[Definition]:
         """Those of a name that do something."""
         if name not in self._found:
             self._found[name] = [one for one in self._defined(name) if not _is_abstract(one.node)]
         return self._found[name]
 
-    def _defined(self, name: str) -> Iterator[_Definition]:
+    def _defined(self, name: str) -> Iterator[Definition]:
         for path in self._defining.get(name.encode(), ()):
             tree = source.tree_of(self._texts[path])
             for node in tree.body if isinstance(tree, ast.Module) else ():
                 inside = node.body if isinstance(node, ast.ClassDef) else [node]
                 owner = node if isinstance(node, ast.ClassDef) else None
-                yield from (_Definition(path, one, owner) for one in inside
+                yield from (Definition(path, one, owner) for one in inside
                             if isinstance(one, _FUNCTIONS) and one.name == name)  # fmt: skip
 
     @cached_property

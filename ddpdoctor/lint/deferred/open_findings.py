@@ -14,7 +14,7 @@ OF_SEVERAL_RANKS = frozenset({
     "DD101", "DD102", "DD103", "DD106", "DD108", "DD110", "DD124", "DD125", "DD131", "DD132", "DD133", "DD135", "DD136",
     "DD137", "DD138", "DD141", "DD142", "DD144", "DD152", "DD153", "DD154", "DD155", "DD156", "DD158", "DD159",
     "DD160", "DD162", "DD163", "DD165", "DD167", "DD168", "DD170", "DD171", "DD173", "DD174", "DD175", "DD176", "DD177",
-    "DD181", "DD182", "DD184", "DD186", "DD192",
+    "DD181", "DD182", "DD184", "DD186", "DD190", "DD192",
 })  # fmt: skip
 #: what does harm only where several ranks get there
 IF_SEVERAL_COME = frozenset({

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
-from ddpdoctor.program.nodes import walk
+from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 
 
@@ -118,3 +119,51 @@ def _pattern(name: ast.expr, steps: tuple[Step, ...]) -> str:
     if isinstance(name, ast.Name) and len(steps) > 1 and name.id in steps[-1].given:
         return _pattern(steps[-1].given[name.id], steps[:-1])
     return _ANYTHING
+
+
+def is_on_first(log: Log) -> bool:
+    """Whether rank 0 alone comes to it: under a condition on the rank, or in a method that a decorator leaves to it."""
+    nodes: list[list[ast.AST]] = [_calls_of(step, after.info) for step, after in itertools.pairwise(log.steps)]
+    nodes.append([log.call])
+    for step, calls in zip(log.steps, nodes, strict=True):
+        if any(last_name(decorator) in vocabulary.FIRST_RANK_DECORATORS for decorator in step.info.decorators):
+            return True
+        if calls and all(_is_left_to_first(step.info.node, call) for call in calls):
+            return True
+    return False
+
+
+def _calls_of(step: Step, method: FunctionInfo) -> list[ast.AST]:
+    """Where a method calls another one of its object."""
+    return [node for node in walk(step.info.node) if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute) and node.func.attr == method.name]  # fmt: skip
+
+
+def _is_left_to_first(function: ast.AST, call: ast.AST) -> bool:
+    """Whether a condition in the function leaves the call to rank 0: around it, or one on which the others return
+    before."""
+    line = getattr(call, "lineno", 0)
+    for node in walk(function):
+        if not isinstance(node, ast.If):
+            continue
+        if any(call in walk(statement) for statement in node.body):
+            if any(_asks_for_first(part) for part in _conjuncts(node.test)):
+                return True
+        elif isinstance(node.body[-1], ast.Return) and node.lineno < line and node in getattr(function, "body", ()):
+            denied = node.test.operand if isinstance(node.test, ast.UnaryOp) else None
+            if denied is not None and _asks_for_first(denied):
+                return True
+    return False
+
+
+def _conjuncts(test: ast.expr) -> list[ast.expr]:
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _asks_for_first(test: ast.expr) -> bool:
+    """`self.trainer.is_global_zero`, `self.global_rank == 0`"""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
+        zero = test.comparators[0]
+        is_rank = isinstance(test.left, ast.Attribute) and frameworks.RANKS.get(test.left.attr) == "rank"
+        return is_rank and isinstance(zero, ast.Constant) and zero.value == 0
+    return isinstance(test, ast.Attribute) and test.attr in vocabulary.FIRST_RANK_ATTRIBUTES

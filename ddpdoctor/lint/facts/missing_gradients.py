@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.facts import averaged_gradients, network_parts, networks, skipped_parts
+from ddpdoctor.lint.facts import averaged_gradients, network_parts, networks, parts_by_key, skipped_parts
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.skipped_parts import Skipped
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Guard
 from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of
 
 
@@ -22,6 +23,8 @@ class MissingGradient(NamedTuple):
     call: CallEvent
     #: what has no gradient where the data of a rank does not need it
     skipped: Skipped
+    #: where a dict by whose keys the parts are called may lack one; None if a condition decides on the call
+    left_out: SourceSite | None = None
 
 
 def found(facts: ModuleFacts) -> Iterator[MissingGradient]:
@@ -32,10 +35,13 @@ def found(facts: ModuleFacts) -> Iterator[MissingGradient]:
         if guard is None or loop is None or loop.over is None:
             continue
         held = network_parts.holds(loop.over)
-        parts = (part for network in held for part in networks.closure(facts.analysis, network))
+        parts = [part for network in held for part in networks.closure(facts.analysis, network)]
         skipped = next((one for part in parts for one in skipped_parts.of_class(part)), None)
-        if skipped is not None and not _gives_all(facts):
-            yield MissingGradient(guard, call, skipped)
+        by_key = next((one for part in parts for one in parts_by_key.of_class(part)), None) if skipped is None else None
+        left_out = parts_by_key.left_out(facts) if by_key is not None else None
+        found = skipped or (by_key if left_out is not None else None)
+        if found is not None and not _gives_all(facts):
+            yield MissingGradient(guard, call, found, left_out)
 
 
 def _asking_for_gradient(call: CallEvent, loop: EnclosingLoop) -> Guard | None:

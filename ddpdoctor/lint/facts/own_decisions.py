@@ -1,5 +1,5 @@
 """Steps of a learning-rate schedule that each rank makes by a metric of its own data, or by a sum that one rank alone
-has."""
+has; and rates that a program writes into its optimizer by such a metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.lint.interpreter.events import CallEvent, RateSetting
 from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
@@ -42,6 +42,20 @@ def decisions(facts: ModuleFacts) -> Iterator[Decision]:
             yield Decision(call, own, given=False, reduced=reduced)
         elif split and (own := next(filter(_own, asked), None)) is not None:
             yield Decision(call, own, given=False)
+
+
+def own_rates(facts: ModuleFacts) -> Iterator[tuple[RateSetting, bool]]:
+    """Learning rates that all ranks write into their optimizers, each by data of its own, and whether samplers show
+    that these data differ; if not, a network in DDP has computed them, as it seldom does of equal data."""
+    split = _all_split(facts)
+    unknown = not any(loaders.loader_of(i.loop.over) is not None for i in facts.iterations)
+    for rate in facts.analysis.rates:
+        value = rate.value
+        own = value.taint is Taint.RANK_LOCAL and value.tags & (Tag.BATCH | Tag.DDP)
+        if not own or value.tags & Tag.AGREED or rate.context.some_ranks_only:
+            continue
+        if split or (unknown and value.tags & Tag.DDP):
+            yield rate, split
 
 
 def _reduced_before(facts: ModuleFacts, call: CallEvent) -> CallEvent | None:

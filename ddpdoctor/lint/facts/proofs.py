@@ -130,6 +130,9 @@ def open_part(text: str, *, ranked: bool) -> str:
         return text
     if ranked and not isinstance(tree, ast.BoolOp):
         return ""
+    # what comes true every so many turns is enough: `step % 500 == 0 or step == last`
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or) and any(map(recurs, tree.values)):
+        return ""
     for part in tree.values if isinstance(tree, ast.BoolOp) else [tree]:
         if isinstance(part, ast.Compare) and recurs(part):
             continue

@@ -26,6 +26,8 @@ class Watch(NamedTuple):
     metric: str
     by: str
     site: SourceSite
+    #: whether a metric that is not there is an error
+    strict: bool = True
 
 
 def watches(facts: ModuleFacts) -> Iterator[Watch]:
@@ -34,9 +36,11 @@ def watches(facts: ModuleFacts) -> Iterator[Watch]:
         path = facts.module.imported(call.func) or ""
         if last_name(call.func) not in frameworks.WATCHING or "lightning" not in path:
             continue
+        strict = all(keyword.arg != "strict" for keyword in call.keywords)
         for keyword in call.keywords:
             if keyword.arg == "monitor" and isinstance(keyword.value, ast.Constant):
-                yield Watch(str(keyword.value.value), last_name(call.func), site_of(facts.module, keyword.value))
+                site = site_of(facts.module, keyword.value)
+                yield Watch(str(keyword.value.value), last_name(call.func), site, strict)
     for owner in _trained(facts):
         if (method := owner.methods.get("configure_optimizers")) is not None:
             yield from _of_schedule(method)
@@ -57,7 +61,8 @@ def _of_schedule(info: FunctionInfo) -> Iterator[Watch]:
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "monitor":
                     metric = str(value.value) if isinstance(value, ast.Constant) else ""
-                    yield Watch(metric, "the learning rate", site_of(info.module, value))
+                    strict = all(not isinstance(k, ast.Constant) or k.value != "strict" for k in node.keys)
+                    yield Watch(metric, "the learning rate", site_of(info.module, value), strict)
 
 
 def trainer(facts: ModuleFacts) -> SourceSite | None:
@@ -72,6 +77,41 @@ def watched_alone(facts: ModuleFacts) -> Iterator[tuple[Watch, SourceSite]]:
         logged = logged_alone(facts, watch.metric)
         if logged is not None:
             yield watch, logged
+
+
+def watched_on_first(facts: ModuleFacts) -> Iterator[tuple[Watch, SourceSite]]:
+    """The first that follows a metric that rank 0 alone logs, so that the others have none of this name, with the place
+    where it is logged."""
+    told = {""}
+    for watch in watches(facts):
+        logged = _logged_on_first(facts, watch.metric) if watch.metric not in told and watch.strict else None
+        if logged is not None:
+            told.add(watch.metric)
+            yield watch, logged
+
+
+def _logged_on_first(facts: ModuleFacts, metric: str) -> SourceSite | None:
+    """Where the metric is logged on rank 0 alone; None if it is logged elsewhere as well, or nowhere."""
+    found: list[SourceSite] = []
+    for module in facts.modules:
+        for info in module.classes:
+            logs = [log for log in logged_values.of_hooks(facts.analysis, info, training=True) if log.may_be(metric)]
+            if not logs or frameworks.MODULE not in map(frameworks.kind, external_bases(facts.analysis, info)):
+                continue
+            if not all(logged_values.is_on_first(log) for log in logs):
+                return None
+            found.extend(site_of(module, log.call) for log in logs)
+    return found[0] if found and _sites_of_logs(facts, metric) <= set(found) else None
+
+
+def _sites_of_logs(facts: ModuleFacts, metric: str) -> set[SourceSite]:
+    """Where something logs a metric by its name, in a callback or another hook as well."""
+    return {
+        site_of(module, call)
+        for module in facts.modules for call in module.of(ast.Call)
+        if last_name(call.func) in ("log", "log_dict")
+        and any(isinstance(n, ast.Constant) and n.value == metric for n in walk(call))
+    }  # fmt: skip
 
 
 def told_alone(facts: ModuleFacts) -> SourceSite | None:
@@ -109,9 +149,12 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
 def is_split(facts: ModuleFacts) -> bool | None:
     """Whether the file tells Lightning to use several devices, and not to leave the samplers alone; None if settings or
     options that it hands on may do so."""
-    texts = facts.texts
-    if any(word in text for text in texts for word in frameworks.LEAVING_SAMPLERS):
-        return False
+    left = any(word in text for text in facts.texts for word in frameworks.LEAVING_SAMPLERS)
+    return False if left else on_several(facts)
+
+
+def on_several(facts: ModuleFacts) -> bool | None:
+    """Whether the file tells Lightning to use several devices; None if settings or options that it hands on may."""
     given = [k.value for call in facts.module.of(ast.Call) for k in call.keywords if k.arg in frameworks.SPREADING]
     if not given and any(call.opaque for call in facts.named(frameworks.LIGHTNING)):
         return None

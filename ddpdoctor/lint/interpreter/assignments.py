@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import container_mutation, losses, tensor_mutation
+from ddpdoctor.lint.interpreter import container_mutation, losses, rates, tensor_mutation
 from ddpdoctor.lint.interpreter.events import NamedPart, Setting, Switched
 from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -22,6 +22,7 @@ def plain(machine: Machine, frame: Frame, node: Any) -> None:
     value = machine.evaluate(frame, node.value)
     for target in node.targets:
         assign(machine, frame, target, value)
+    rates.note(machine, frame, node, value)
 
 
 def annotated(machine: Machine, frame: Frame, node: Any) -> None:
@@ -40,6 +41,7 @@ def augmented(machine: Machine, frame: Frame, node: Any) -> None:
     # a share that is put together again piece by piece, each in an order of its own, is still one
     of_share = data_partition.piece(right) if isinstance(node.op, ast.Add) else NO_TAGS
     assign(machine, frame, node.target, after.tagged(of_share) if of_share else after)
+    rates.note(machine, frame, node, after)
 
 
 def assign(machine: Machine, frame: Frame, target: ast.expr, value: Value) -> None:

@@ -22,21 +22,46 @@ def grown(call: MethodCall) -> Value | None:
     obj = receiver.object
     if isinstance(obj, Table) and method in ("update", "setdefault", "pop", "clear", "popitem"):
         return changed_table(receiver, obj, method, args, call.keywords)
-    if method == "append" and len(args) == 1:
-        known = isinstance(obj, (Items, ItemsByRank)) and len(obj.items) < budgets.ELEMENTS
-        if known and (not call.frame.loops or (_names_peer(args[0]) and _is_new(call))):
-            if isinstance(obj, ItemsByRank):
-                return receiver.with_object(ItemsByRank((*obj.items, (EVERY_RANK, args[0]))))
-            return receiver.with_object(Items((*obj.items, args[0])))
-        if isinstance(obj, Items):
-            return of_unknown_length(receiver, args[0] if not obj.items else None, site)
-        if isinstance(obj, Listed) and obj.element is not None:
-            return of_unknown_length(receiver, either(obj.element, args[0]), site)
-    if isinstance(obj, Items) and not obj.items and method == "extend" and len(args) == 1:
-        return of_unknown_length(receiver, iterated_of(args[0])[1], site)
+    if len(args) == 1 and method in ("append", "extend"):
+        longer = _appended(call, args[0]) if method == "append" else _extended(call, args[0])
+        if longer is not None:
+            return longer
     if isinstance(obj, Items) and method in ("extend", "insert", "pop", "remove", "clear", "appendleft"):
         return of_unknown_length(receiver, None, site)
     return None
+
+
+def _appended(call: MethodCall, added: Value) -> Value | None:
+    receiver, obj = call.receiver, call.receiver.object
+    known = isinstance(obj, (Items, ItemsByRank)) and len(obj.items) < budgets.ELEMENTS
+    if known and (not call.frame.loops or _is_in_turn(call) or (_names_peer(added) and _is_new(call))):
+        if isinstance(obj, ItemsByRank):
+            return receiver.with_object(ItemsByRank((*obj.items, (EVERY_RANK, added))))
+        # an object that is there already was put there as the turns of the loop were tried out
+        tried = isinstance(added.object, Instance) and call.frame.loops and added in obj.items
+        return receiver if tried else receiver.with_object(Items((*obj.items, added)))
+    if isinstance(obj, Items):
+        return of_unknown_length(receiver, added if not obj.items else None, call.site)
+    if isinstance(obj, Listed) and obj.element is not None:
+        return of_unknown_length(receiver, either(obj.element, added), call.site)
+    return None
+
+
+def _extended(call: MethodCall, added: Value) -> Value | None:
+    receiver, obj, more = call.receiver, call.receiver.object, added.object
+    if not isinstance(obj, Items):
+        return None
+    if isinstance(more, Items) and not call.frame.loops and len(obj.items) + len(more.items) <= budgets.ELEMENTS:
+        return receiver.with_object(Items((*obj.items, *more.items)))
+    return of_unknown_length(receiver, iterated_of(added)[1], call.site) if not obj.items else None
+
+
+def _is_in_turn(call: MethodCall) -> bool:
+    """Whether it adds an object of the project in loops that have a turn for each of what they go through, to an
+    attribute of an object: `for hook in hooks: self.hooks.append(hook)`."""
+    of_object = isinstance(call.node.func, ast.Attribute) and isinstance(call.node.func.value, ast.Attribute)
+    turns = of_object and isinstance(call.args[0].object, Instance)
+    return turns and all(loop.unrolled for loop in call.frame.loops)
 
 
 def _names_peer(value: Value) -> bool:

@@ -16,7 +16,7 @@ from ddpdoctor.lint.interpreter.sources import environment
 from ddpdoctor.lint.interpreter.trace import Loop
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, data_partition, set_orders
-from ddpdoctor.lint.values.abstract_objects import GroupOf, Items, Listed, Made, Method, Table
+from ddpdoctor.lint.values.abstract_objects import GroupOf, Instance, Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.iteration import iterated_of, unknown_element
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, ORIGIN, REASONS, SAMPLES, SHARES, Tag, Tags, union
 from ddpdoctor.lint.values.values import (
@@ -359,16 +359,45 @@ def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) 
 
 def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:
     """`[f(name) for name in ("RANK", "LOCAL_RANK")]`, element by element; empty for any other comprehension."""
-    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1 or node.generators[0].ifs:
+    if not isinstance(node, (ast.ListComp, ast.GeneratorExp)) or len(node.generators) != 1:
         return []
     if machine.steps > budgets.REPEATED:
         return []
+    if node.generators[0].ifs:
+        return _kept(machine, frame, node, over)
     values: list[Value] = []
-    for item in _named(over) or _partly_own(over):
+    for item in _named(over) or _partly_own(over) or _few(containers.with_functions(over)):
         machine.steps += 1
         assign(machine, frame, node.generators[0].target, item)
         values.append(machine.evaluate(frame, node.elt))
     return values
+
+
+def _kept(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:
+    """`[hook for hook in hooks if hook is not None]`: those of a few objects of the project that are kept, if that is
+    known of each."""
+    target, conditions = node.generators[0].target, node.generators[0].ifs
+    items = _few(over.object.items) if isinstance(over.object, Items) else ()
+    if not isinstance(node.elt, ast.Name) or text_of(target) != node.elt.id:
+        return []
+    kept: list[Value] = []
+    for item in items if any(isinstance(item.object, Instance) for item in items) else ():
+        assign(machine, frame, target, item)
+        asked = [machine.evaluate(frame, condition) for condition in conditions]
+        if not all(value.known and len(value.atoms) == 1 for value in asked):
+            return []
+        kept += [item] if all(value.constant for value in asked) else []
+    return kept
+
+
+def _in_turn(target: ast.expr, over: Value) -> tuple[Value, ...]:
+    """The few constants that a variable goes through."""
+    names = as_constant(over).elements if isinstance(target, ast.Name) else None
+    return tuple(map(const, names)) if names is not None and len(names) <= budgets.CONSTANTS else ()
+
+
+def _few(items: tuple[Value, ...]) -> tuple[Value, ...]:
+    return items if len(items) <= budgets.OBJECTS else ()
 
 
 def _named(over: Value) -> tuple[Value, ...]:
@@ -390,22 +419,15 @@ def _partly_own(over: Value) -> tuple[Value, ...]:
 
 def _unrolled(machine: Machine, frame: Frame, node: Any, over: Value) -> dict[str, Value]:
     """`{name: f(name) for name in ("train", "val")}`, entry by entry; empty for any other comprehension."""
-    names = as_constant(over).elements
     plain = isinstance(node, ast.DictComp) and len(node.generators) == 1 and not node.generators[0].ifs
-    target = node.generators[0].target
-    if (
-        not plain
-        or not isinstance(target, ast.Name)
-        or names is None
-        or not 0 < len(names) <= budgets.CONSTANTS
-        or machine.steps > budgets.REPEATED
-    ):
+    if not plain or machine.steps > budgets.REPEATED:
         return {}
+    target = node.generators[0].target
     entries: dict[str, Value] = {}
-    for name in names:
+    for item in _in_turn(target, over) or _few(containers.with_functions(over)):
         # nested entries: each counts, so that their total is bounded
         machine.steps += 1
-        frame.env[target.id] = const(name)
+        assign(machine, frame, target, item)
         key = machine.evaluate(frame, node.key).constant
         if not isinstance(key, str):
             return {}

@@ -46,6 +46,20 @@ class Setting(NamedTuple):
     context: Context
 
 
+@record(frozen=True, slots=True, eq=False)
+class RateSetting:
+    """`group["lr"] = value`, of a group of an optimizer."""
+
+    optimizer: Value
+    value: Value
+    #: it becomes a multiple of what it was
+    multiplies: bool
+    site: SourceSite
+    context: Context
+    #: of the call that comes next
+    index: int
+
+
 class NamedPart(NamedTuple):
     """`parts[name] = network`, of torch's dict of networks."""
 
@@ -92,6 +106,8 @@ class EnclosingLoop:
     #: what is iterated, without `enumerate`, `tqdm` and the like; None for `while`
     over: Value | None
     target: str
+    #: it goes through a few objects of the project, with a turn for each
+    unrolled: bool = False
 
 
 @record(frozen=True, slots=True, eq=False)

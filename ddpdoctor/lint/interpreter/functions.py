@@ -33,8 +33,10 @@ from ddpdoctor.lint.values.abstract_objects import (
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     EVERY_RANK,
+    FALSE,
     NONE,
     RANK_NUMBERS,
+    TRUE,
     WORLD_NUMBER,
     Taint,
     Value,
@@ -48,7 +50,7 @@ from ddpdoctor.program.nodes import walk
 #: functions that return the network given to them, or an equivalent
 _SAME = frozenset({
     "torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
-    "deepspeed.add_config_arguments",
+    "deepspeed.add_config_arguments", "weakref.proxy",
 })  # fmt: skip
 _LISTING = frozenset({"builtins.dict", "builtins.list", "builtins.tuple", "builtins.map"})
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
@@ -129,6 +131,15 @@ def _length_of_share(call: FunctionCall) -> Value | None:
 def _tested(call: FunctionCall) -> Value | None:
     """`hasattr`, `isinstance` and `getattr`."""
     return wrapping.tested(call.machine, call.frame, call.path, call.args, call.node) or _read_by_name(call)
+
+
+def _callable(call: FunctionCall) -> Value | None:
+    """`callable(value)` of a function or a class, and of a number or text, data, or what a collective has given."""
+    value = call.args[0] if len(call.args) == 1 else None
+    if value is None or isinstance(value.object, (Function, Class)):
+        return TRUE if value is not None else None
+    is_data = value.object is None and value.taint in (Taint.UNIFORM, Taint.RANK_LOCAL)
+    return FALSE if value.known or is_data else None
 
 
 def _read_by_name(call: FunctionCall) -> Value | None:
@@ -226,6 +237,7 @@ RESOLVERS: tuple[tuple[Callable[[FunctionCall], Value | None], Collection[str] |
     (_group_ends, ("torch.distributed.destroy_process_group",)),
     (_cast, CASTS),
     (_tested, _TESTS),
+    (_callable, ("builtins.callable",)),
     (_stored_by_name, ("builtins.setattr",)),
     (_same, _SAME),
     (_listed, _LISTING),

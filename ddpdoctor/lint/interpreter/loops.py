@@ -17,6 +17,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit, Branch, Loop, Node, Trac
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, ItemsByRank, Made
+from ddpdoctor.lint.values.containers import with_functions
 from ddpdoctor.lint.values.iteration import count_of, iterated_of, only_element, unknown_element, zipped_with
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
@@ -118,7 +119,8 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     element = only_element(over) or element or _own_elements(machine, frame, node, iterated)
     if element is not None:
         element = batches.taken(frame, node, iterated, element)
-    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target))
+    known = _known_objects(node, iterated) if element is None else ()
+    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target), bool(known))
     begun: list[Iteration] = []
     if not machine.silent:
         index = len(machine.calls)
@@ -131,7 +133,6 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     value = element if element is not None else unknown_element(iterated, id(node))
     if element is None:
         machine.elements.add(value.atoms[0].key)
-    known = _known_objects(node, iterated) if element is None else ()
     apart = _of_some_ranks(node, iterated) if element is None else ()
 
     def turn() -> None:
@@ -174,7 +175,9 @@ def _known_objects(node: Any, iterated: Value) -> tuple[Value, ...]:
     items = iterated.object.items if isinstance(iterated.object, Items) else _phases(iterated)
     if not 0 < len(items) <= budgets.OBJECTS:
         return ()
-    if not (all(map(_is_object, items)) or _are_keys(node, items) or _are_peers(node, items)):
+    if not (
+        all(map(_is_object, items)) or with_functions(iterated) or _are_keys(node, items) or _are_peers(node, items)
+    ):
         return ()
     return () if len(items) > 1 and _is_left(node) else items
 

@@ -20,6 +20,7 @@ from ddpdoctor.lint.interpreter.events import (
     Context,
     Iteration,
     NamedPart,
+    RateSetting,
     Setting,
     Switched,
     TakenShare,
@@ -86,6 +87,8 @@ class Machine(ABC):
     settings: list[Setting] = field(default_factory=list)
     #: flags by which a framework ends its loops
     stops: list[Setting] = field(default_factory=list)
+    #: learning rates that are written into an optimizer
+    rates: list[RateSetting] = field(default_factory=list)
     #: gradients of single parameters that are switched on or off
     switched: list[Switched] = field(default_factory=list)
     #: parts that a network is given, one by one, in a dict

@@ -88,6 +88,11 @@ NUMBERS_RANK = _pattern(
     "DD111: a function for one process, which has no rank",
     r"^((local|global|node|proc|process)_?)?rank$",
 )
+ASKS_TO_STOP = _pattern(
+    "a method that a hook calls of its trainer, of which nothing else is seen, may end its loop",
+    "DD113: a hook that asks its trainer to stop",
+    r"stop|terminat|abort|finish|interrupt|quit|(^|_)(end|exit)(_|$)",
+)
 COUNTS_PROCESSES = _pattern(
     "a number that a program multiplies by is that of its processes, though it is not in sight what gives it",
     "DD138: a number of processes that is given",

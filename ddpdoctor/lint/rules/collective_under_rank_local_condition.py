@@ -5,9 +5,10 @@ Finds a collective in a branch whose condition depends on data of one rank: its 
 in a function that `signal.signal` registers; a collective for each key of a dict that is filled with the keys that a
 rank finds in its own batches, such as a meter for each domain; and a collective for each parameter that has a gradient
 (`if p.grad is None: continue`), where a method of the network calls one of its parts only if the rank's data needs it,
-such as an expert to which no token was sent. In the methods of a network, a reduction whose sum is divided by the
-number of ranks is found where what the method is given decides whether it runs (`if found.numel() > 0`). It is a
-warning at most: nothing proves that the data of the ranks ever differs there.
+such as an expert to which no token was sent, or calls its parts by the keys of a dict that it is given, and the program
+makes a dict that has a key only where there is something of the kind. In the methods of a network, a reduction whose
+sum is divided by the number of ranks is found where what the method is given decides whether it runs
+(`if found.numel() > 0`). It is a warning at most: nothing proves that the data of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
@@ -130,18 +131,24 @@ def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _of_missing_gradients(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Gradients that are averaged one by one, without those that a rank does not have."""
     for missing in () if facts.alone else missing_gradients.found(facts):
-        part = missing.skipped
-        message = (
+        part, left_out = missing.skipped, missing.left_out
+        said = (
             f"each rank averages only the gradients that it has, and a part of `{part.part}` has none on a rank whose "
             f"data does not need it (`{shown(part.text)}`): ranks reduce gradients of other parameters, and then wait"
         )
         related = (
             (part.site, "the rank's data decides here whether it calls the part"),
             (missing.call.site, "all_reduce runs here"),
+            *(((left_out, "an entry is left out here"),) if left_out is not None else ()),
         )
+        message = Conditional(_IF_LEFT_OUT if left_out is not None else "", said)
         yield facts.finding(
             RULE, missing.guard.site, message, related=related, context=missing.call.context, severity=Severity.WARNING
         )
+
+
+#: it is not followed which dict the network is given
+_IF_LEFT_OUT = "where what the network is given lacks a key on some rank, "
 
 
 def _of_averages(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -5,8 +5,9 @@ Finds `break`, `continue` and `return` in a loop with collectives (a DDP backwar
 data of one rank: its batch, its loss, what it has sampled, a sum that `reduce` gave to one rank alone, its clock, an
 object that was given these (an early stopper), or a flag set by a signal; and the flags by which Lightning and the
 Trainer of Hugging Face end their loops (`trainer.should_stop`, `control.should_training_stop`), set on such a condition
-or on some ranks only. A `for` over something that one rank has more of (rows selected by a mask, entries that only some
-batches have) is reported as well.
+or on some ranks only. So is a method by which a hook asks its trainer to stop, where the project's class of that name
+keeps it in an attribute which ends its loop of backward passes. A `for` over something that one rank has more of (rows
+selected by a mask, entries that only some batches have) is reported as well.
 In `with Join([...])` and `with model.join()`, which are for ranks with different numbers of batches, a collective other
 than those of the models and optimizers that join is a warning. So is a loop of forward passes of DeepSpeed's engine
 that each rank leaves once its own texts have ended, where the program is started with a configuration of ZeRO stage 3.
@@ -58,7 +59,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import engine_loops, proofs
+from ddpdoctor.lint.facts import asked_to_stop, engine_loops, proofs
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -162,6 +163,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _stopped(facts)
     yield from _joining(facts)
     yield from _of_engines(facts)
+    yield from _asked(facts)
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue
@@ -201,6 +203,21 @@ def _of_engines(facts: ModuleFacts) -> Iterator[Finding | None]:
             *(RULE, left.site, Conditional(_IF_SHARDED, said)),
             related=related, severity=Severity.HINT, context=left.branch.context, unconfirmed=open_,
         )  # fmt: skip
+
+
+def _asked(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Objects of other files that each rank asks to stop: what only the project's classes confirm."""
+    for call, guard in asked_to_stop.by_own_data(facts):
+        yield facts.finding(
+            RULE,
+            call.site,
+            f"each rank calls {call.method} on its own, which ends the loop here, and the backward passes of the "
+            "others wait for it: let all decide together",
+            related=((guard.site, f"the condition: {shown(guard.text)}"),),
+            severity=Severity.HINT,
+            context=call.context,
+            unconfirmed=Unconfirmed(call.site, RelatedRole.UNREACHED),
+        )
 
 
 #: what FSDP has sharded as a whole keeps its parameters after a forward pass, until the next step (torch 2.13)

@@ -4,7 +4,8 @@
 Finds a model that is created after the generator was seeded by rank, in a file that averages gradients by hand (or
 shards with FSDP within groups) and never makes the weights equal. Also finds an average of the weights (EMA) that
 begins with a copy of such a model before DDP wraps it, and a teacher whose answers the model is trained by: DDP makes
-the model equal, and not the copy.
+the model equal, and not the copy. And layers that the ranks of a tensor-parallel group draw from different seeds: where
+the forward pass reduces over one group, and gradients are averaged, and weights sent, over another.
 
 ## Why it harms
 Averaged gradients keep equal models equal and different models different: every rank trains its own model with the
@@ -44,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import averaged_gradients, early_copies, seeds
+from ddpdoctor.lint.facts import averaged_gradients, early_copies, parts_of_one_model, seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.interpreter.collective_calls import group_members
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -77,6 +78,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Weights, and averages of weights, that nothing makes equal."""
     yield from _unsynced(facts)
     yield from _averages(facts)
+    yield from _together(facts)
 
 
 def _averages(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -106,9 +108,8 @@ def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     seedings = facts.named(*_SEEDERS)
     for layer in (c for c in facts.calls if _is_layer(c)):
-        before = [c for c in seedings if c.index < layer.index and c.context.calls[:1] == layer.context.calls[:1]]
-        last = max(before, key=lambda c: c.index, default=None)
-        if last is not None and _by_rank(last) and surely_before(last.context, layer.context):
+        last = _seeded_before(seedings, layer)
+        if last is not None and _by_rank(last):
             message = (
                 "weights created from here on differ by rank, and nothing makes them equal: first seed with one value"
             )
@@ -118,6 +119,35 @@ def _unsynced(facts: ModuleFacts) -> Iterator[Finding | None]:
             related = ((layer.site, "the first weights"), (reason.site, note))
             yield facts.finding(RULE, last.site, message, related=related)
             return
+
+
+def _together(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Layers that each rank of a group draws for itself, of a model that they compute together."""
+    together = parts_of_one_model.found(facts)
+    if together is None or facts.suggests(heuristics.MAKES_EQUAL) or seeds.by_framework(facts):
+        return
+    seedings = facts.named(*_SEEDERS)
+    for layer in (c for c in facts.calls if _is_layer(c) and parts_of_one_model.is_whole(c, together)):
+        last = _seeded_before(seedings, layer)
+        if last is not None and _by_rank(last) and parts_of_one_model.parts_all(last.args[0]):
+            message = (
+                "the ranks that compute one model together draw its weights from different seeds here: each has other "
+                "layers, where all should have the same"
+            )
+            related = (
+                (layer.site, "a layer that each rank has as a whole"),
+                (together.reduced.site, "the ranks compute together here"),
+                (together.averaged.site, "gradients are averaged over other ranks"),
+            )
+            yield facts.finding(RULE, last.site, message, related=related, context=last.context)
+            return
+
+
+def _seeded_before(seedings: list[CallEvent], layer: CallEvent) -> CallEvent | None:
+    """What seeded last before a layer is made."""
+    before = [c for c in seedings if c.index < layer.index and c.context.calls[:1] == layer.context.calls[:1]]
+    last = max(before, key=lambda c: c.index, default=None)
+    return last if last is not None and surely_before(last.context, layer.context) else None
 
 
 def _among_all(call: CallEvent) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddpdoctor.lint.values.abstract_objects import Instance, Items, ItemsByRank, Listed, Table
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, ItemsByRank, Listed, Table
 from ddpdoctor.lint.values.tags import Tag, Tags, of_all_parts, union
 from ddpdoctor.lint.values.values import EVERY_RANK, Keywords, Taint, Value, const, of_object, symbol, unknown
 from ddpdoctor.program import classes
@@ -140,6 +140,20 @@ def gone_through(over: Value, table: Table, name: str) -> tuple[Value, Value | N
         is_apart = common is not None and any(isinstance(v.object, Instance) for _, v in table.entries)
         return over.with_object(Items(tuple(values))), None if is_apart else common
     return over, _common(over, table, name)
+
+
+def with_functions(over: Value) -> tuple[Value, ...]:
+    """The elements that a loop goes through, alone or with their keys, if some of them are functions of the project and
+    others are not: each does something else, `v() if callable(v) else v`."""
+    items = over.object.items if isinstance(over.object, Items) else ()
+    held = [_behind_key(item).object for item in items]
+    functions = sum(isinstance(obj, Function) for obj in held)
+    return items if functions and any(obj != held[0] for obj in held) else ()
+
+
+def _behind_key(item: Value) -> Value:
+    pair = item.object.items if isinstance(item.object, Items) else ()
+    return pair[1] if len(pair) == 2 and pair[0].known else item
 
 
 def _common(over: Value, table: Table, name: str) -> Value | None:
