@@ -41,8 +41,9 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     items: list[Value] = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            machine.evaluate(frame, element.value)
-            return unknown("sequence", id(node))
+            parts = machine.evaluate(frame, element.value)
+            ordered = set_orders.order_of(parts) if not isinstance(node, ast.Set) else NO_TAGS
+            return unknown("sequence", id(node), tags=ordered)
         items.append(machine.evaluate(frame, element))
     of_set = set_orders.of_display(node, items)
     if sum(map(_leaves, items)) > budgets.ELEMENTS:
