@@ -186,6 +186,8 @@ def _is_of_rank(index: Value) -> bool:
 
 def _unknown_part(owner: Value, index: Value) -> Value:
     tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED | Tag.RANDOM)
+    if owner.taint is Taint.UNIFORM and not owner.known:
+        tags |= Tag.AGREED  # `box[0]` of what rank 0 has sent
     if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
