@@ -253,7 +253,8 @@ class Analysis(Machine):
             self.stack.pop()
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
-        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends)
+        each = tuple(one for _, one in inner.returns)
+        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends, each)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """The result of calling a generator: an iterable with the yielded elements."""

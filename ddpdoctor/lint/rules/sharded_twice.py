@@ -5,7 +5,8 @@ Finds data of which each rank holds only its own share (`rows[rank::world_size]`
 `split_dataset_by_node`, a data set or sampler of the project that takes such a share) and that is given to what divides
 it over all ranks once more: a `DistributedSampler`, `accelerator.prepare`, Fabric's `setup_dataloaders`, the Trainers
 of transformers and of Lightning, `deepspeed.initialize`. Also a loader with a `DistributedSampler` that Accelerate
-prepares: it gives each process every n-th batch of any loader.
+prepares: it gives each process every n-th batch of any loader; and a sampler that divides, which a Trainer of the
+project gives to that of transformers (`_get_train_sampler`): since 4.31 this has Accelerate prepare its loaders.
 
 ## Why it harms
 Of a share of an n-th each rank trains on an n-th: of eight times the data that an epoch should have, seven parts are
@@ -43,7 +44,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import held_shares, loaders, prepared_orders, seeds
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -85,6 +86,33 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if place is not None and division.call.site not in told:
             told.add(division.call.site)
             yield _finding(facts, division.call, division.by, place)
+    yield from _of_own_trainers(facts)
+
+
+def _of_own_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Samplers that give each rank its share, and that a Trainer of the project gives to its base, which has Accelerate
+    divide the loader."""
+    told: set[SourceSite] = set()
+    for call in facts.methods("train"):
+        own = call.receiver
+        if own is None or not isinstance(own.object, Instance) or not _takes_loaders(facts, own.object):
+            continue
+        samplers = (one for name in frameworks.GIVING_SAMPLERS for one in _returned(facts, own, name))
+        share = next((share for one in samplers if (share := held_shares.of_sampler(facts, one)) is not None), None)
+        if share is not None and share not in told:
+            told.add(share)
+            yield _finding(facts, call, "the Trainer", share, condition="with transformers 4.31 or newer, ")
+
+
+def _returned(facts: ModuleFacts, owner: Value, name: str) -> tuple[Value, ...]:
+    """What a method of an object of the project may return, each by itself: its base's sampler, or its own."""
+    analysis, method = facts.analysis, find_method(facts.analysis, owner.object.info, name)
+    if method is None:
+        return ()
+    with analysis.quietly():
+        site = site_of(method.module, method.node)
+        outcome = analysis.call(Function(method, owner), (), (), Frame(method.module, calls=("",)), site)
+    return outcome.each if outcome is not None else ()
 
 
 def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
@@ -95,10 +123,13 @@ def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
     return _finding(facts, call, "DistributedSampler", share) if share is not None else None
 
 
-def _finding(facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite) -> Finding | None:
-    message = (
+def _finding(
+    facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite, *, condition: str = ""
+) -> Finding | None:
+    message = Conditional(
+        condition,
         f"each rank has only its own share of this data already, and {by} divides that over the ranks once more: of n "
-        "ranks' data only an n-th is used"
+        "ranks' data only an n-th is used",
     )
     related = ((share, "the share is taken here"),) if share != call.site else ()
     return facts.finding(RULE, call.site, message, related=related, context=call.context)
