@@ -181,7 +181,7 @@ def _parts_in_order(node: ast.expr) -> list[ast.expr]:
             return [left, right]
         case ast.BinOp(left=left, op=ast.Sub()):
             return [left]
-        case (ast.ListComp(elt=each, generators=[one]) | ast.GeneratorExp(elt=each, generators=[one])) if not (
+        case ast.ListComp(elt=each, generators=[one]) | ast.GeneratorExp(elt=each, generators=[one]) if not (
             _is_number(each)
         ):
             return [one.iter]

@@ -1,4 +1,4 @@
-"""What the data sets do that loaders are given: nothing in the program calls their methods, but each rank's loader does."""
+"""What the data sets do that loaders are given: nothing in the program calls their methods, but the loaders do."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function, Given, Instance, Made, Method
-from ddpdoctor.lint.values.values import Value, unknown
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import FunctionInfo, Module, once
 from ddpdoctor.program.nodes import last_name, walk
 
@@ -64,7 +64,7 @@ def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo |
 
 
 def _name(frame: Frame, value: Value, node: ast.expr) -> str:
-    one_of = {_called(each) for each in _alternatives(frame, node)} if isinstance(node, (ast.IfExp, ast.Name)) else set()
+    one_of = {_called(each) for each in _alternatives(frame, node)}
     if len(one_of) > 1 and "no_sync" in one_of:
         return MAYBE_UNSHARED
     if len(one_of) > 1 and isinstance(node, ast.IfExp):

@@ -130,7 +130,8 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     # a type, or whether it is one, is no model and no tensor
     kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN if path not in _KINDS else NO_TAGS
     if path in _TEXTS:
-        kept |= tags & ANY_RANK | union(made_up(value.tags) for value in values) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
+        filled = Tag.FILLED if path == "os.path.join" else NO_TAGS
+        kept |= tags & ANY_RANK | union(made_up(value.tags) for value in values) | filled
     if tags & Tag.COLLECTED and _summarises(path):
         return Taint.RANK_LOCAL, kept | Tag.BATCH | tags & Tag.EVALUATED
     if pure and local:

@@ -123,9 +123,7 @@ def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
     return _finding(facts, call, "DistributedSampler", share) if share is not None else None
 
 
-def _finding(
-    facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite, *, condition: str = ""
-) -> Finding | None:
+def _finding(facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite, *, condition: str = "") -> Finding | None:
     message = Conditional(
         condition,
         f"each rank has only its own share of this data already, and {by} divides that over the ranks once more: of n "
