@@ -46,7 +46,7 @@ def found(facts: ModuleFacts) -> Iterator[MissingElsewhere]:
     made = [(t, g) for t in touched if t.use in filesystem.CHANGES and (g := _first_of_job(t.call)) is not None]
     told: set[object] = set()
     for writer, guard in reversed(made):
-        reader = next((t for t in touched if _misses(t, writer)), None)
+        reader = next((t for t in touched if misses(t, writer)), None)
         if reader is None or writer.parts in told or any(_makes(t, writer, reader) for t in touched):
             continue
         told.add(writer.parts)
@@ -67,7 +67,7 @@ def _first_of_job(call: CallEvent) -> Guard | None:
     return next((guard for guard in ranked if guard.value.tags & Tag.RANK), None)
 
 
-def _misses(reader: Touch, writer: Touch) -> bool:
+def misses(reader: Touch, writer: Touch) -> bool:
     """Whether other ranks come to a call that fails without the file: not one that asks for it first."""
     call, made = reader.call, writer.call
     if call.index < made.index or not same_root(call.context, made.context) or not touched_files.needs(reader, writer):

@@ -5,34 +5,80 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
+from ddpdoctor.lint.interpreter.events import CallEvent, Context, EnclosingLoop
 from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk
 from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 #: functions that count along a list
 _COUNTING = ("builtins.enumerate", "builtins.zip")
 _SETTING = "PYTHONHASHSEED"
 
 
-def numbered(facts: ModuleFacts) -> Iterator[CallEvent]:
-    """The calls by which a program numbers what a set has: `{name: number for number, name in enumerate(set(names))}`,
-    also by a list that an object keeps of it; not those of a process that starts the ranks afterwards, and not those of
-    one rank."""
+class Numbering(NamedTuple):
+    """Where a program numbers what a set has."""
+
+    site: SourceSite
+    context: Context
+
+
+def numbered(facts: ModuleFacts) -> Iterator[Numbering]:
+    """Where a program numbers what a set has: `{name: number for number, name in enumerate(set(names))}`, also by a
+    list that an object keeps of it, and `ids[name] = len(ids)`; not in a process that starts the ranks afterwards, and
+    not on one rank."""
+    for site, context, over, value in (*_counted_along(facts), *_counted_up(facts)):
+        module = blocks.module_of(facts, site)
+        if module is None or _SETTING in module.text or context.some_ranks_only or _is_of_parent(facts, context):
+            continue
+        if is_set(module, over) or (value is not None and set_orders.is_in_one(value)):
+            yield Numbering(site, context)
+
+
+#: where it is numbered, what is gone through, and what that is
+_Counted = tuple[SourceSite, Context, ast.expr, Value | None]
+
+
+def _counted_along(facts: ModuleFacts) -> Iterator[_Counted]:
+    """`enumerate(names)`, where the numbers get into a dict."""
     for call in facts.named(*_COUNTING):
         module = blocks.module_of(facts, call.site)
-        if module is None or _SETTING in module.text or call.context.some_ranks_only or _is_of_parent(facts, call):
-            continue
-        over = _counted(call.node)
-        if over is not None and is_set(module, over) and _is_map(module, call.node):
-            yield call
+        over = _counted(call.node) if module is not None and _is_map(module, call.node) else None
+        if over is not None:
+            given = zip(call.node.args, call.args, strict=False)
+            yield call.site, call.context, over, next((value for node, value in given if node is over), None)
+
+
+def _counted_up(facts: ModuleFacts) -> Iterator[_Counted]:
+    """`for name in names: ids[name] = len(ids)`"""
+    for iteration in facts.iterations:
+        node = iteration.loop.node
+        module = blocks.module_of(facts, iteration.loop.site) if isinstance(node, ast.For) else None
+        if module is not None and isinstance(node, ast.For) and _numbers_by_length(module, node):
+            yield iteration.loop.site, iteration.context, node.iter, iteration.loop.over
+
+
+@once
+def _numbers_by_length(_module: Module, loop: ast.For) -> bool:
+    """Whether a loop gives each of what it goes through the next number in a dict."""
+    names = set(_names_in(loop.target))
+    filled = (n for step in loop.body for n in walk(step) if isinstance(n, ast.Assign) and len(n.targets) == 1)
+    return any(
+        isinstance(target := n.targets[0], ast.Subscript)
+        and isinstance(n.value, ast.Call)
+        and text_of(n.value) == f"len({text_of(target.value)})"
+        and not names.isdisjoint(_names_in(target.slice))
+        for n in filled
+    )
 
 
 def collectives_in_one(facts: ModuleFacts) -> Iterator[tuple[CallEvent, EnclosingLoop]]:
@@ -101,26 +147,45 @@ def _counted(call: ast.Call) -> ast.expr | None:
     return call.args[0] if counts == [False, True] else call.args[1] if counts == [True, False] else None
 
 
-def _is_of_parent(facts: ModuleFacts, call: CallEvent) -> bool:
+def _is_of_parent(facts: ModuleFacts, context: Context) -> bool:
     """Whether it runs in the process that starts the ranks, which it hands its numbers."""
     spawns = facts.named(*frameworks.SPAWNING, *frameworks.PROCESSES)
     started = {a.object.info.qualname for c in spawns for a in c.args[:1] if isinstance(a.object, Function)}
-    return bool(started) and not started & set(call.context.calls)
+    return bool(started) and not started & set(context.calls)
 
 
 def is_set(module: Module, node: ast.expr, inside: frozenset[str] = frozenset()) -> bool:
     """Whether it is a set, or a list of one, in the order that it happens to have; `inside`: the variables that are
     made of it."""
-    if isinstance(node, ast.Name):
-        return node.id not in inside and _holds_set(module, node, inside | {node.id})
-    if isinstance(node, ast.Attribute):
-        return _keeps_set(module, node, inside)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        inner = node.args[0] if len(node.args) == 1 else None
-        if node.func.id in ("set", "frozenset"):
-            return inner is not None and not _is_of_numbers(inner)
-        return node.func.id in ("list", "tuple") and inner is not None and is_set(module, inner, inside)
-    return isinstance(node, ast.SetComp) and not _is_number(node.elt)
+    match node:
+        case ast.Name(id=name):
+            return name not in inside and _holds_set(module, node, inside | {name})
+        case ast.Attribute():
+            return _keeps_set(module, node, inside)
+        case ast.Call(func=ast.Name(id="set" | "frozenset"), args=[inner]):
+            return not _is_of_numbers(inner)
+        case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner]):
+            return is_set(module, inner, inside)
+        case ast.SetComp(elt=each):
+            return not _is_number(each)
+    return any(is_set(module, part, inside) for part in _parts_in_order(node))
+
+
+def _parts_in_order(node: ast.expr) -> list[ast.expr]:
+    """What a list has in the order in which it goes through it: `[PAD, *words]`, `[PAD] + list(words)`,
+    `[word for word in words if word]`, `words | {PAD}`."""
+    match node:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [element.value for element in elements if isinstance(element, ast.Starred)]
+        case ast.BinOp(left=left, op=ast.Add() | ast.BitOr() | ast.BitAnd(), right=right):
+            return [left, right]
+        case ast.BinOp(left=left, op=ast.Sub()):
+            return [left]
+        case ast.ListComp(elt=each, generators=[one]) | ast.GeneratorExp(elt=each, generators=[one]) if not (
+            _is_number(each)
+        ):
+            return [one.iter]
+    return []
 
 
 def _is_of_numbers(node: ast.expr) -> bool:

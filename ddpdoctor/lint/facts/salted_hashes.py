@@ -50,8 +50,8 @@ class _Place(NamedTuple):
     bounded: bool
 
 
-def uses(facts: ModuleFacts, call: CallEvent) -> Iterator[Used]:
-    """What a program uses a hash for."""
+def uses(facts: ModuleFacts, call: CallEvent, by_rank: frozenset[str] = frozenset()) -> Iterator[Used]:
+    """What a program uses a hash for; `by_rank`: the attributes in which its objects keep numbers of the rank."""
     module = blocks.module_of(facts, call.site)
     node = _node_at(module, call.site) if module is not None else None
     left = [_Place(module, node, call.context.chain, bounded=False)] if module is not None and node is not None else []
@@ -61,7 +61,7 @@ def uses(facts: ModuleFacts, call: CallEvent) -> Iterator[Used]:
         if place.node in seen:
             continue
         seen.add(place.node)
-        use = _use_of(place)
+        use = _use_of(place, by_rank)
         if use is not None:
             yield Used(use, site_of(place.module, place.node))
         left += _handed_on(facts, place)
@@ -105,12 +105,12 @@ _TENSORS = frozenset({"tensor", "as_tensor", "LongTensor", "IntTensor"})
 _FILLING = frozenset({"append", "extend", "add"})
 
 
-def _use_of(place: _Place) -> Use | None:
+def _use_of(place: _Place, by_rank: frozenset[str]) -> Use | None:
     up = _parents(place.module).get(place.node)
     if isinstance(up, ast.Compare):
-        sides = (up.left, *up.comparators)
+        sides = [side for side in (up.left, *up.comparators) if side is not place.node]
         scope = innermost_function(place.module.tree, up.lineno) or place.module.tree
-        if any(side is not place.node and shares_by_rank.is_by_rank(scope, side) for side in sides):
+        if any(shares_by_rank.is_by_rank(scope, side) or _is_kept(side, by_rank) for side in sides):
             return Use.OWNER
         return Use.SAMPLE if place.bounded and _chooses(place.module, up) else None
     if isinstance(up, ast.Subscript) and up.slice is place.node and place.bounded:
@@ -118,6 +118,11 @@ def _use_of(place: _Place) -> Use | None:
     if isinstance(up, ast.Call) and place.bounded and last_name(up.func) in _TENSORS and place.node in up.args:
         return Use.ID if (place.module.imported(up.func) or "").startswith("torch.") else None
     return None
+
+
+def _is_kept(node: ast.expr, names: frozenset[str]) -> bool:
+    """Whether an object keeps it under one of these names."""
+    return isinstance(node, ast.Attribute) and node.attr in names
 
 
 def _chooses(module: Module, test: ast.AST) -> bool:

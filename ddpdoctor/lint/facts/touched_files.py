@@ -25,6 +25,7 @@ class Touch:
     call: CallEvent
     use: Use
     parts: Parts
+    path: Value
 
 
 #: tests are useless without the answer, and removed files are not needed
@@ -53,7 +54,7 @@ def _may_touch(name: str) -> bool:
 def _touch(call: CallEvent) -> Touch | None:
     use, path = _use(call)
     parts = parts_of(path) if path is not None else None
-    return Touch(call, use, parts) if use in _TOUCHES and parts else None
+    return Touch(call, use, parts, path) if path is not None and use in _TOUCHES and parts else None
 
 
 def _use(call: CallEvent) -> tuple[Use | None, Value | None]:

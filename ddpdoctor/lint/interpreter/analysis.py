@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ddpdoctor.lint.interpreter import (
     budgets,
@@ -16,6 +17,7 @@ from ddpdoctor.lint.interpreter import (
     random_state,
 )
 from ddpdoctor.lint.interpreter.decorators import apply_decorators
+from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.interpreter.expressions import EXPRESSIONS
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import CallOutcome, Machine, Outcomes, Root
@@ -31,6 +33,14 @@ from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import decorator_name
 from ddpdoctor.program.signal_handlers import NO_FLAGS
 from ddpdoctor.program.sites import SourceSite
+
+
+class Aside(NamedTuple):
+    """What something does that runs beside the program."""
+
+    calls: list[CallEvent]
+    #: attribute values of objects, by object key
+    heap: dict[tuple[int, str], Value]
 
 
 class Analysis(Machine):
@@ -84,6 +94,28 @@ class Analysis(Machine):
         for parameter, value in zip(info.parameters, args, strict=False):
             frame.env[parameter.arg] = value
         self._root(info.qualname, info, frame, info.body)
+
+    def run_aside(self, function: Function, args: tuple[Value, ...], event: CallEvent) -> Aside:
+        """What a function of the project does that something outside calls in every process, as a loader calls methods
+        of its data set. It leaves no events behind, and changes nothing: nobody knows when it runs."""
+        around = event.context
+        frame = Frame(
+            around.module, around.function, mask=around.mask, loops=around.loops, guards=around.guards,
+            calls=around.calls, chain=around.chain,
+        )  # fmt: skip
+        events: tuple[list[Any], ...] = (
+            self.calls, self.iterations, self.settings, self.stops, self.switched, self.named_parts, self.sharing,
+            self.attached, self.asserted, self.branches, self.accesses, self.prepared, self.roots,
+        )  # fmt: skip
+        ends = [len(one) for one in events]
+        heap, generators, ran = dict(self.heap), dict(self.generators), set(self.ran)
+        try:
+            self.call(function, args, (), frame, event.site)
+            return Aside(self.calls[ends[0] :], self.heap)
+        finally:
+            for one, end in zip(events, ends, strict=True):
+                del one[end:]
+            self.heap, self.generators, self.ran = heap, generators, ran
 
     def _root(self, name: str, info: FunctionInfo | None, frame: Frame, body: list[ast.stmt]) -> None:
         if info is not None:
@@ -221,7 +253,8 @@ class Analysis(Machine):
             self.stack.pop()
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
-        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends)
+        each = tuple(one for _, one in inner.returns)
+        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends, each)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """The result of calling a generator: an iterable with the yielded elements."""

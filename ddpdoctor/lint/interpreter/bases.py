@@ -10,6 +10,7 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made, Namespace
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag, Tags, made_up
 from ddpdoctor.lint.values.values import Symbol, Taint, Value, unknown
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.text import text_of
@@ -79,7 +80,22 @@ def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
     options = _options_of(holder)
     if options is not None:
         return unknown("attribute", options.atoms, name, taint=Taint.GIVEN)
-    return unknown("field", holder.atoms, name)
+    # what all ranks were sent has the name as well
+    agreed = holder.taint is Taint.UNIFORM or holder.tags & Tag.AGREED
+    made = NO_TAGS if agreed else _made_up_by_default(machine, obj.info, name)
+    return unknown("field", holder.atoms, name, tags=made)
+
+
+def _made_up_by_default(machine: Machine, info: ClassInfo, name: str) -> Tags:
+    """Whether a field that may be given is one that each process makes up for itself where it is not."""
+    owner = next((cls for cls in mro(machine, info) if name in cls.constants), None)
+    if owner is None:
+        return NO_TAGS
+    inside = Frame(owner.module)
+    with machine.quietly():
+        default = default_of(machine, inside, machine.evaluate(inside, owner.constants[name]))
+    made = made_up(default.tags)
+    return made | Tag.MAYBE if made else NO_TAGS
 
 
 def _may_hold(machine: Machine, holder: Value, name: str) -> bool:

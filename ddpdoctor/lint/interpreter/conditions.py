@@ -6,12 +6,23 @@ import ast
 from typing import Any
 
 from ddpdoctor.lint.interpreter import budgets
+from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import launchers
-from ddpdoctor.lint.values.abstract_objects import Class, EnumMember, Function, Items, Made, Method, Table
+from ddpdoctor.lint.values.abstract_objects import (
+    Class,
+    EnumMember,
+    Function,
+    Given,
+    Instance,
+    Items,
+    Made,
+    Method,
+    Table,
+)
 from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import ANY_RANK, STICKY, Tag
 from ddpdoctor.lint.values.truths import both, is_true, mask_where, negate, surely_true, truth
@@ -24,11 +35,24 @@ def comparison(machine: Machine, frame: Frame, node: Any) -> Value:
     left = machine.evaluate(frame, node.left)
     if len(node.ops) == 1:
         name, right = node.ops[0].__class__.__name__, machine.evaluate(frame, node.comparators[0])
-        is_set = name in ("In", "NotIn") and _is_environment(right) and _is_set_for(frame.module, left.constant)
-        result = const(name == "In") if is_set else compared(name, left, right)
+        asked = _asked(machine, frame, node, left, right) if name in ("In", "NotIn") else None
+        result = asked if asked is not None else compared(name, left, right)
     else:
         result = _chained(machine, frame, node, left)
     return result.tagged(Tag.MASK) if result.taint is Taint.RANK_LOCAL else result
+
+
+def _asked(machine: Machine, frame: Frame, node: ast.Compare, left: Value, right: Value) -> Value | None:
+    """Whether something is in an object of the project, which answers that itself, or a variable among those of the
+    environment; None for anything else."""
+    positive = isinstance(node.ops[0], ast.In)
+    if _is_environment(right) and _is_set_for(frame.module, left.constant):
+        return const(positive)
+    method = find_method(machine, right.object.info, "__contains__") if isinstance(right.object, Instance) else None
+    if method is None:
+        return None
+    answer = machine.follow(frame, Function(method, right), Given((left,), (), machine.site(frame, node)))
+    return answer if positive else negate(answer)
 
 
 def _chained(machine: Machine, frame: Frame, node: ast.Compare, left: Value) -> Value:

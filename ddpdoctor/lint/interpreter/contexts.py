@@ -11,13 +11,12 @@ from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.trace import BlockExit, Scope
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.lint.values.abstract_objects import Function, Given, Instance, Made, Method
-from ddpdoctor.lint.values.values import Value, unknown
-from ddpdoctor.program.modules import FunctionInfo, Module
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.lint.values.values import Value
+from ddpdoctor.program.modules import FunctionInfo, Module, once
+from ddpdoctor.program.nodes import last_name, walk
 
 #: gradients may or may not be synchronised in this block: `with model.no_sync() if ... else nullcontext():`
 MAYBE_UNSHARED = "no_sync, or not"
-UNKNOWN = unknown("context")
 
 
 #: blocks in which calls mean something else: gradients stay where they are, parameters are whole
@@ -31,7 +30,7 @@ def asked(frame: Frame) -> frozenset[str]:
 
 def enter(machine: Machine, frame: Frame, item: ast.withitem, value: Value) -> Callable[[], None]:
     """Enter the context; the returned function is to be called when the block ends."""
-    name = _name(value, item.context_expr)
+    name = _name(frame, value, item.context_expr)
     if name in vocabulary.WITHOUT_GRADIENTS or _turns_off(value):
         frame.no_grad = True
     frame.withs = (*frame.withs, name)
@@ -64,15 +63,43 @@ def _generator(machine: Machine, frame: Frame, node: ast.expr) -> FunctionInfo |
     return obj.info if isinstance(obj, Function) else None
 
 
-def _name(value: Value, node: ast.expr) -> str:
-    if isinstance(node, ast.IfExp):
-        one_of = {_name(UNKNOWN, node.body), _name(UNKNOWN, node.orelse)}
-        return MAYBE_UNSHARED if "no_sync" in one_of else ""
+def _name(frame: Frame, value: Value, node: ast.expr) -> str:
+    one_of = {_called(each) for each in _alternatives(frame, node)}
+    if len(one_of) > 1 and "no_sync" in one_of:
+        return MAYBE_UNSHARED
+    if len(one_of) > 1 and isinstance(node, ast.IfExp):
+        return ""
     if isinstance(value.object, Made):
         return value.object.path.rpartition(".")[2]
     if isinstance(value.object, Method):
         return value.object.name
+    return one_of.pop() if len(one_of) == 1 else _called(node)
+
+
+def _called(node: ast.expr) -> str:
     return last_name(node.func if isinstance(node, ast.Call) else node)
+
+
+def _alternatives(frame: Frame, node: ast.expr, depth: int = 2) -> Iterator[ast.expr]:
+    """What makes the context that an expression gives, on either side of a condition, also through a variable that a
+    function assigns: `context = nullcontext() if last else model.no_sync()`."""
+    if isinstance(node, ast.IfExp):
+        yield from _alternatives(frame, node.body, depth)
+        yield from _alternatives(frame, node.orelse, depth)
+        return
+    scope = frame.function.node if frame.function is not None else frame.module.tree
+    made = _assigned(frame.module, scope, node.id) if isinstance(node, ast.Name) and depth else ()
+    for value in made:
+        yield from _alternatives(frame, value, depth - 1)
+    if not made:
+        yield node
+
+
+@once
+def _assigned(_module: Module, scope: ast.AST, name: str) -> tuple[ast.expr, ...]:
+    """What a function, or a file outside of functions, assigns to a variable."""
+    plain = (n for n in walk(scope) if isinstance(n, ast.Assign))
+    return tuple(n.value for n in plain if any(isinstance(t, ast.Name) and t.id == name for t in n.targets))
 
 
 def _enter_instance(

@@ -41,8 +41,9 @@ def sequence(machine: Machine, frame: Frame, node: Any) -> Value:
     items: list[Value] = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            machine.evaluate(frame, element.value)
-            return unknown("sequence", id(node))
+            parts = machine.evaluate(frame, element.value)
+            ordered = set_orders.order_of(parts) if not isinstance(node, ast.Set) else NO_TAGS
+            return unknown("sequence", id(node), tags=ordered)
         items.append(machine.evaluate(frame, element))
     of_set = set_orders.of_display(node, items)
     if sum(map(_leaves, items)) > budgets.ELEMENTS:
@@ -185,6 +186,8 @@ def _is_of_rank(index: Value) -> bool:
 
 def _unknown_part(owner: Value, index: Value) -> Value:
     tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED | Tag.RANDOM)
+    if owner.taint is Taint.UNIFORM and not owner.known:
+        tags |= Tag.AGREED  # `box[0]` of what rank 0 has sent
     if _picks(index):
         # as many as this rank's data decides
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)

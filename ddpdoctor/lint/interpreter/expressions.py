@@ -17,7 +17,7 @@ from ddpdoctor.lint.interpreter.trace import BlockExit
 from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Function, Items, Made
 from ddpdoctor.lint.values.iteration import iterated_of
-from ddpdoctor.lint.values.tags import ANY_RANK, DRAWN_UP, NO_TAGS, OF_BATCH, Tag, Tags, of_all_parts
+from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, Tag, Tags, made_up, of_all_parts, union
 from ddpdoctor.lint.values.truths import negate
 from ddpdoctor.lint.values.values import Taint, Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
@@ -176,8 +176,8 @@ def _split(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _text_tags(parts: list[Value]) -> Tags:
-    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | DRAWN_UP | OF_BATCH | Tag.EXAMPLE
-    return of_all_parts(part.tags for part in parts) & kept
+    kept = ANY_RANK | Tag.SPAWNED | Tag.RANK_BY_NAME | OF_BATCH | Tag.EXAMPLE
+    return of_all_parts(part.tags for part in parts) & kept | union(made_up(part.tags) for part in parts)
 
 
 #: the handler of each kind of expression; all others give an unknown

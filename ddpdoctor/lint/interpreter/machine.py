@@ -52,6 +52,8 @@ class CallOutcome:
     resets: dict[str, Reset]
     #: no rank returns from it
     ends: bool = False
+    #: the value of each `return`
+    each: tuple[Value, ...] = ()
 
 
 @record(eq=False, slots=True)

@@ -18,6 +18,7 @@ from ddpdoctor.lint.interpreter import (
     modes,
     random_state,
     signals,
+    wrapping,
 )
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.collective_calls import averaging, enter_method
@@ -395,6 +396,14 @@ def _conditional_forward(call: MethodCall) -> Value | None:
     return _forwarded(call) if receiver.object is None and receiver.tags & MODEL == Tag.WRAPPED else None
 
 
+def _inner_forward(call: MethodCall) -> Value | None:
+    """What the network inside a wrapper gives of this rank's data: `net = model.module`, then `net(images)`."""
+    if not wrapping.is_wrapped(call.receiver) or all(v.taint is not Taint.RANK_LOCAL for v in call.given):
+        return None
+    tags = union(v.tags for v in call.given) & DATA
+    return unknown("inner", call.site, taint=Taint.RANK_LOCAL, tags=tags).with_object(_by_method(call))
+
+
 #: words of a file in which networks meet those of other ranks, also by functions of other files
 _MEETING = frozenset({*collectives.NAMES, "get_rank", "get_world_size"})
 
@@ -504,6 +513,7 @@ RESOLVERS: tuple[tuple[Callable[[MethodCall], Value | None], Collection[str] | C
     (_sharded_forward, ("__call__",)),
     (_made, _any),
     (_conditional_forward, ("__call__",)),
+    (_inner_forward, ("module",)),
     (meshes.method, meshes.METHODS),
     (_parsed, vocabulary.PARSING),
     (_signalled, signals.ASKING),

@@ -11,7 +11,19 @@ from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values import containers, set_orders
 from ddpdoctor.lint.values.abstract_objects import External, Items, Made, Namespace
-from ddpdoctor.lint.values.tags import ANY_RANK, DATA, DRAWN_UP, NO_TAGS, OF_ALL, ORIGIN, SAMPLES, UNEQUAL, Tag, Tags
+from ddpdoctor.lint.values.tags import (
+    ANY_RANK,
+    DATA,
+    NO_TAGS,
+    OF_ALL,
+    ORIGIN,
+    SAMPLES,
+    UNEQUAL,
+    Tag,
+    Tags,
+    made_up,
+    union,
+)
 from ddpdoctor.lint.values.values import Keywords, Taint, Value, const, join_tags, lift, of_object, symbol, unknown
 from ddpdoctor.program.sites import SourceSite
 
@@ -118,7 +130,8 @@ def _handed_on(path: str, values: tuple[Value, ...]) -> tuple[Taint, Tags]:
     # a type, or whether it is one, is no model and no tensor
     kept = tags & (DATA | Tag.OF_SHARE) if pure else tags & ORIGIN if path not in _KINDS else NO_TAGS
     if path in _TEXTS:
-        kept |= tags & (ANY_RANK | DRAWN_UP) | (Tag.FILLED if path == "os.path.join" else NO_TAGS)
+        filled = Tag.FILLED if path == "os.path.join" else NO_TAGS
+        kept |= tags & ANY_RANK | union(made_up(value.tags) for value in values) | filled
     if tags & Tag.COLLECTED and _summarises(path):
         return Taint.RANK_LOCAL, kept | Tag.BATCH | tags & Tag.EVALUATED
     if pure and local:

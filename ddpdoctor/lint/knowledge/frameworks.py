@@ -272,6 +272,9 @@ TRAINING = ("training_step", "training_step_end", "training_epoch_end", "on_trai
 SPREADING = frozenset({"strategy", "devices", "gpus", "num_nodes", "distributed_backend"})
 #: options by which a Trainer leaves the samplers as they are: every rank may validate all the data
 LEAVING_SAMPLERS = ("replace_sampler_ddp", "use_distributed_sampler")
+#: methods by which a class of the project gives the Trainer of transformers samplers for the loaders that this makes
+#: and hands to Accelerate, since 4.31 (transformers#24028)
+GIVING_SAMPLERS = ("_get_train_sampler", "_get_eval_sampler")
 #: methods of frameworks to which all ranks have to give tensors of one shape: Accelerate's, Fabric's and Lightning's
 OF_EQUAL_SHAPES = ("gather", "gather_for_metrics", "all_gather")
 #: methods whose result all ranks may have agreed on: of a metric of torchmetrics, of a strategy, of torch.distributed

@@ -5,12 +5,13 @@ Finds a clock, a UUID, words that each rank draws, a temporary folder or a proce
 (distributed checkpoint, Accelerate's `save_state`, DeepSpeed's `save_checkpoint`, Fabric's `save`), in the folder to
 which each rank saves its part, and in the file through which the ranks find each other. Also finds folders that all
 ranks make under a number that each of them counts: `len(os.listdir(root))`; and, as a hint, those that all ranks make
-under a time of day.
+under a time of day. And it finds files that some ranks alone write under such a name, and that all of them read.
 
 ## Why it harms
 Each rank calls the function itself and gets a different value. The checkpoint is split over several folders, none of
 them complete. With a clock this happens only if the ranks are on two sides of a second, so it shows only occasionally.
-Ranks that look for each other in different files wait for ever.
+Ranks that look for each other in different files wait for ever, and those that look for the best checkpoint of rank 0
+in a folder of their own fail when the training is over.
 
 ## Example
 ```python
@@ -29,7 +30,8 @@ torch.distributed.checkpoint.save(state, checkpoint_id=f"checkpoints/{name[0]}")
 No automatic fix.
 
 ## When it is wrong
-When a function that lint cannot see makes the value equal afterwards. Names of logs, values that only one rank uses,
+When a function that lint cannot see makes the value equal afterwards. A field of settings that are read from somewhere,
+and that is made up where they have none, is a hint. Names of logs, values that only one rank uses,
 and values that are broadcast or passed to all ranks by a parent process are not reported.
 
 ## References
@@ -41,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ddpdoctor.lint.facts import attendance, paths
+from ddpdoctor.lint.facts import attendance, paths, unfound_files
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -49,7 +51,7 @@ from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Made
-from ddpdoctor.lint.values.tags import DRAWN_UP, MADE_UP, Tag
+from ddpdoctor.lint.values.tags import DRAWN_UP, MADE_UP, Tag, Tags
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
 
@@ -84,8 +86,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             continue
         path = _shared(facts, call)
         if path is not None and path.tags & DRAWN_UP:
-            message = f"{_who(path)}, so the ranks save to different places: broadcast the name from rank 0"
-            yield facts.finding(RULE, call.site, message, context=call.context)
+            message = f"{_who(path.tags)}, so the ranks save to different places: broadcast the name from rank 0"
+            said = Conditional(_unless(path.tags), message)
+            yield facts.finding(RULE, call.site, said, context=call.context, severity=_severity(path.tags))
         elif _folder_of_parts(call):
             message = (
                 "each rank generates its own folder name, so the parts that the ranks save end up in "
@@ -93,6 +96,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             )
             yield facts.finding(RULE, call.site, message, context=call.context)
     yield from _folders(facts)
+    yield from _unfound(facts)
     yield from _meeting_points(facts)
 
 
@@ -125,14 +129,46 @@ _NUMBERED = (
     "each rank counts what is in a folder for this name, and counts what other ranks have made meanwhile, so the ranks "
     "use different folders: broadcast the name from rank 0"
 )
+_ON_TWO_SIDES = "where the ranks come here on two sides of a second or minute, "
 _DATED = Conditional(
-    "where the ranks come here on two sides of a second or minute, ",
+    _ON_TWO_SIDES,
     "each makes a folder of its own, by its own clock: broadcast the name from rank 0",
 )
 
 
-def _who(value: Value) -> str:
-    return "each rank reads its own clock for this name" if value.tags & Tag.TIME else "each rank gets a different name"
+def _unfound(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """`run = uuid4().hex` on each rank: what rank 0 saves in its folder, the others do not find in theirs."""
+    for one in unfound_files.found(facts):
+        by_clock = one.tags & DRAWN_UP == Tag.TIME
+        what = "the others look for it under a name of their own and fail: broadcast the name from rank 0"
+        message = (
+            Conditional(_ON_TWO_SIDES, f"some ranks alone write this, and {what}")
+            if by_clock
+            else Conditional(_unless(one.tags), f"{_who(one.tags)}, some ranks alone write this, and {what}")
+        )
+        yield facts.finding(
+            RULE,
+            one.reader.site,
+            message,
+            related=((one.writer.site, "written here"),),
+            severity=Severity.HINT if by_clock else _severity(one.tags),
+            context=one.reader.context,
+        )
+
+
+def _who(tags: Tags) -> str:
+    by_clock = tags & DRAWN_UP == Tag.TIME
+    return "each rank reads its own clock for this name" if by_clock else "each rank gets a different name"
+
+
+def _severity(tags: Tags) -> Severity | None:
+    """A hint where it cannot be seen whether something gives the name."""
+    return Severity.HINT if tags & Tag.MAYBE else None
+
+
+def _unless(tags: Tags) -> str:
+    """What has to be otherwise for a name to be made up: a field of settings may be given, too."""
+    return "unless the settings give the name, " if tags & Tag.MAYBE else ""
 
 
 def _may_save(name: str) -> bool:

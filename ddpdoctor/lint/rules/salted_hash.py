@@ -3,10 +3,10 @@
 ## What it does
 Finds `hash(text)` where all ranks have to come to one number: it decides which rank has something
 (`hash(name) % world_size == rank`), which samples there are (`hash(name) % 10 == 0`), or by which number a network
-knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program. And it
-finds collectives that are called one by one in the order of a set of texts, or of what was made in that order:
-`for name in {"loss", "accuracy"}: dist.all_reduce(sums[name])`; and parts of a network that are made in such an order:
-`nn.ModuleDict({name: nn.Linear(64, 1) for name in set(names)})`.
+knows a name (`torch.tensor(hash(word) % buckets)`), also through variables, lists and functions of the program, and in
+what a loader runs of a data set. And it finds collectives that are called one by one in the order of a set of texts, or
+of what was made in that order: `for name in {"loss", "accuracy"}: dist.all_reduce(sums[name])`; and parts of a network
+that are made in such an order: `nn.ModuleDict({name: nn.Linear(64, 1) for name in set(names)})`.
 
 ## Why it harms
 Python salts the hashes of texts and bytes, by a number that each process draws when it starts. No two ranks agree: of
@@ -42,11 +42,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import blocks, launch, orders_of_parts, orders_of_sets, salted_hashes
+from ddpdoctor.lint.facts import blocks, launch, orders_of_parts, orders_of_sets, run_by_loaders, salted_hashes
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.facts.salted_hashes import Use, Used
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
 
 RULE = LintRule(
@@ -71,16 +72,27 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Hashes of texts that have to be the same on all ranks, and what is done in the order of such hashes."""
     yield from _in_order_of_sets(facts)
     yield from _networks(facts)
-    for call in facts.named("builtins.hash"):
+    calls, kept = _hashes(facts)
+    for call in calls:
         module = blocks.module_of(facts, call.site)
         if module is None or call.context.some_ranks_only or facts.mentions(salted_hashes.SETTING):
             continue
         if salted_hashes.SETTING in module.text or salted_hashes.SETTING in facts.module.text:
             continue
         text = salted_hashes.is_text(module, call)
-        used = next(salted_hashes.uses(facts, call), None) if text is not False else None
+        used = next(salted_hashes.uses(facts, call, kept), None) if text is not False else None
         if used is not None and (used.use is Use.OWNER or launch.trains_on_several(facts)):
             yield _told(facts, call, used, sure=text is True)
+
+
+def _hashes(facts: ModuleFacts) -> tuple[list[CallEvent], frozenset[str]]:
+    """The calls of `hash`, also in what loaders run of data sets, and the attributes in which the program's objects
+    keep numbers of the rank."""
+    calls, in_loaders = facts.named("builtins.hash"), run_by_loaders.named(facts, "builtins.hash")
+    seen = {call.site for call in calls}
+    calls = [*calls, *(call for call in in_loaders.calls if call.site not in seen)]
+    kept = {name for (_, name), value in facts.analysis.heap.items() if value.tags & ANY_RANK} if calls else set[str]()
+    return calls, in_loaders.by_rank | kept
 
 
 def _in_order_of_sets(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -363,18 +363,18 @@ def _holds(value: Value, part: Value, depth: int) -> bool:
 
 def _numbered(facts: ModuleFacts) -> Iterator[Finding | None]:
     """`{name: number for number, name in enumerate(set(names))}`"""
-    calls = list(orders_of_sets.numbered(facts)) if facts.mentions("enumerate", "zip") else []
-    if not calls or not launch.trains_on_several(facts):
+    found = list(orders_of_sets.numbered(facts)) if facts.mentions("enumerate", "zip", "len") else []
+    if not found or not launch.trains_on_several(facts):
         return
     message = Conditional(
         "where these are texts, ",
         "each rank numbers them in another order, since sets of texts are: number `sorted(...)` of them",
     )
-    for call in calls:
+    for one in found:
         # a command may give all processes one seed for what is hashed
-        open_ = Unconfirmed(call.site, RelatedRole.UNSTARTED)
+        open_ = Unconfirmed(one.site, RelatedRole.UNSTARTED)
         yield facts.finding(
-            *(RULE, call.site, message), severity=Severity.WARNING, context=call.context, unconfirmed=open_
+            *(RULE, one.site, message), severity=Severity.WARNING, context=one.context, unconfirmed=open_
         )
 
 

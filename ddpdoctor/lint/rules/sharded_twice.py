@@ -5,7 +5,8 @@ Finds data of which each rank holds only its own share (`rows[rank::world_size]`
 `split_dataset_by_node`, a data set or sampler of the project that takes such a share) and that is given to what divides
 it over all ranks once more: a `DistributedSampler`, `accelerator.prepare`, Fabric's `setup_dataloaders`, the Trainers
 of transformers and of Lightning, `deepspeed.initialize`. Also a loader with a `DistributedSampler` that Accelerate
-prepares: it gives each process every n-th batch of any loader.
+prepares: it gives each process every n-th batch of any loader; and a sampler that divides, which a Trainer of the
+project gives to that of transformers (`_get_train_sampler`): since 4.31 this has Accelerate prepare its loaders.
 
 ## Why it harms
 Of a share of an n-th each rank trains on an n-th: of eight times the data that an epoch should have, seven parts are
@@ -30,7 +31,8 @@ No automatic fix.
 
 ## When it is wrong
 When the share is that of a node, or of a group of ranks, and the second division is within it, and nothing in the code
-says so. A sampler that is told other numbers than those of the whole job is not reported, nor what Fabric and Lightning
+says so. With transformers before 4.31 a Trainer's sampler had to divide: one of a method that may be that old is a
+hint. A sampler that is told other numbers than those of the whole job is not reported, nor what Fabric and Lightning
 leave as it is: iterable data sets, and loaders with a `DistributedSampler`.
 
 ## References
@@ -43,7 +45,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ddpdoctor.lint.facts import held_shares, loaders, prepared_orders, seeds
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -55,6 +57,7 @@ from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Ma
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite, site_of
 
 RULE = LintRule(
@@ -75,6 +78,13 @@ class _Division(NamedTuple):
     leaves: bool = False
 
 
+class _Divider(NamedTuple):
+    """What divides a share once more, and what has to hold for it to do so, as the beginning of a message."""
+
+    name: str
+    condition: str = ""
+
+
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Shares that are given to samplers of all ranks, and to what divides loaders."""
     for call in facts.named(aliases.SAMPLER):
@@ -84,7 +94,42 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         place = _share(facts, division)
         if place is not None and division.call.site not in told:
             told.add(division.call.site)
-            yield _finding(facts, division.call, division.by, place)
+            yield _finding(facts, division.call, _Divider(division.by), place)
+    yield from _of_own_trainers(facts)
+
+
+def _of_own_trainers(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Samplers that give each rank its share, and that a Trainer of the project gives to its base, which has Accelerate
+    divide the loader. Before 4.31 it did not, and a method of that time is a hint."""
+    told: set[SourceSite] = set()
+    for call in facts.methods("train"):
+        own = call.receiver
+        if own is None or not isinstance(own.object, Instance) or not _takes_loaders(facts, own.object):
+            continue
+        for name in frameworks.GIVING_SAMPLERS:
+            method = find_method(facts.analysis, own.object.info, name)
+            samplers = _returned(facts, own, method) if method is not None else ()
+            share = next((share for one in samplers if (share := held_shares.of_sampler(facts, one)) is not None), None)
+            if method is not None and share is not None and share not in told:
+                told.add(share)
+                by = _Divider("the Trainer", "" if _is_new(method) else "with transformers 4.31 or newer, ")
+                yield _finding(facts, call, by, share)
+
+
+def _is_new(method: FunctionInfo) -> bool:
+    """Whether a method that gives a sampler was written for a Trainer that hands its loaders to Accelerate: it takes a
+    data set, or its file knows the Trainer's accelerator."""
+    given = method.node.args
+    return len(method.parameters) > 1 or given.vararg is not None or "accelerator" in method.module.words
+
+
+def _returned(facts: ModuleFacts, owner: Value, method: FunctionInfo) -> tuple[Value, ...]:
+    """What a method of an object of the project may return, each by itself: its base's sampler, or its own."""
+    analysis = facts.analysis
+    with analysis.quietly():
+        site = site_of(method.module, method.node)
+        outcome = analysis.call(Function(method, owner), (), (), Frame(method.module, calls=("",)), site)
+    return outcome.each if outcome is not None else ()
 
 
 def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
@@ -92,16 +137,18 @@ def _of_sampler(facts: ModuleFacts, call: CallEvent) -> Finding | None:
     if not isinstance(made, Made) or not held_shares.is_over_all(made):
         return None
     share = held_shares.of(facts, data) or held_shares.of_sampler(facts, data)
-    return _finding(facts, call, "DistributedSampler", share) if share is not None else None
+    return _finding(facts, call, _Divider("DistributedSampler"), share) if share is not None else None
 
 
-def _finding(facts: ModuleFacts, call: CallEvent, by: str, share: SourceSite) -> Finding | None:
-    message = (
-        f"each rank has only its own share of this data already, and {by} divides that over the ranks once more: of n "
-        "ranks' data only an n-th is used"
+def _finding(facts: ModuleFacts, call: CallEvent, by: _Divider, share: SourceSite) -> Finding | None:
+    message = Conditional(
+        by.condition,
+        f"each rank has only its own share of this data already, and {by.name} divides that over the ranks once more: "
+        "of n ranks' data only an n-th is used",
     )
     related = ((share, "the share is taken here"),) if share != call.site else ()
-    return facts.finding(RULE, call.site, message, related=related, context=call.context)
+    severity = Severity.HINT if by.condition else None
+    return facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
 
 
 def _divisions(facts: ModuleFacts) -> Iterator[_Division]:

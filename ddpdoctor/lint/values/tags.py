@@ -220,6 +220,12 @@ def union(sets: Iterable[Tags]) -> Tags:
     return tags
 
 
+def made_up(tags: Tags) -> Tags:
+    """Of a text with these tags in it, how each process makes it up for itself, and whether it does so on some paths
+    only."""
+    return tags & (DRAWN_UP | Tag.MAYBE) if tags & DRAWN_UP else NO_TAGS
+
+
 def of_all_parts(sets: Iterable[Tags]) -> Tags:
     """The tags of what holds several values: those of any of them, but it is an example only where all of them are that
     come from an evaluation."""

@@ -260,8 +260,9 @@ def binary(name: str, left: Value, right: Value) -> Value:
 
 def _of_all(name: str, left: Value, right: Value) -> Tags:
     """Whether the result has a row for each of what all ranks have, or a column: what is scaled, and a product by what
-    it is multiplied with. Or whether it is a set: `names | {"loss"}`, `names - unknown`."""
-    if name in ("BitOr", "BitAnd", "Sub"):
+    it is multiplied with. Or whether it is a set, or in the order of one: `names | {"loss"}`, `names - unknown`,
+    `["total"] + list(names)`."""
+    if name in ("BitOr", "BitAnd", "Sub", "Add"):
         return (left.tags if name == "Sub" else left.tags | right.tags) & SET_ORDER
     if name in ("Mult", "Div"):
         return (left.tags | right.tags) & Tag.GATHERED
