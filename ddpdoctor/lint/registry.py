@@ -219,14 +219,15 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD177": (b"load_state_dict",),
     "DD178": _FSDP,
     "DD179": (b"GatheredParameters",),
-    # a schedule, or what Lightning follows
-    "DD181": (b"lr_scheduler", b"monitor"),
+    # a schedule, a rate that is written by hand, or what Lightning follows
+    "DD181": (b"lr_scheduler", b"param_groups", b"monitor"),
     "DD183": (b"AVG",),
     "DD184": (b"all_reduce",),
     # evaluations, and those that Lightning runs
     "DD186": (b"no_grad", b"inference_mode", b"set_grad_enabled", b"eval", b"lightning"),
     "DD187": _FSDP,
     "DD188": (b"checkpoint",),
+    "DD190": (b"param_groups",),
     "DD192": _CHANGES,
 }  # fmt: skip
 
