@@ -219,7 +219,8 @@ _THERE = "is_initialized"
 def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
     """Whether the branch makes the process group if there is none: it is simulated as the first time it is reached.
 
-    Everywhere else there is a group, and here, too, if the program has made one before.
+    Everywhere else there is a group, and here, too, if the program has made one before on one of the ranks that come
+    here: what only others have made, on the other side of a branch on the rank, is none for these.
     """
     if _THERE not in frame.module.words or _GROUP not in frame.module.words:
         return False
@@ -228,7 +229,8 @@ def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
         known = node.__dict__["_makes_group"] = _makes_group(frame, node)
     root = frame.calls[:1]
     return known and not any(
-        call.path in vocabulary.GROUP_CALLS and call.context.calls[:1] == root for call in machine.calls
+        call.path in vocabulary.GROUP_CALLS and call.context.calls[:1] == root and call.context.mask & frame.mask
+        for call in machine.calls
     )
 
 
