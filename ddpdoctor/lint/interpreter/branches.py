@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ddpdoctor.lint.interpreter import patterns
+from ddpdoctor.lint.interpreter.asked_again import only_side
 from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -124,6 +125,10 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, test)
     if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
+    # whatever chose among a few constants, all of these may lead to one side
+    if len(test.atoms) == 1 and not test.known:
+        side_taken = only_side(frame.function.node if frame.function is not None else frame.module.tree, node)
+        test = test if side_taken is None else const(side_taken)
     # a role that the rank decides is no value that nobody gives
     alike = len(test.atoms) == 1 and test.taint <= Taint.UNKNOWN
     refuse = _refusing(node) if alike else None
