@@ -1939,6 +1939,8 @@ STARTED = "torchrun --nproc_per_node 4 show.py"
 OTHER = "torchrun --nproc_per_node 4 train.py"
 BY_HELPER = "    python show.py\n"
 HELPED = f"import helper\n{COUNTS}    helper.start(total)\n"
+ITSELF = f"{COUNTS}    torch.multiprocessing.spawn(total)\n"
+BY_LIGHTNING = f"import lightning\n{COUNTS}    lightning.Trainer(total)\n"
 JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      replicas: 4\n"
 
 
@@ -1954,8 +1956,13 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({"run.sh": "python train.py", "train.py": "import show\nshow.total(1)\n"}, "hint"),
         ({}, "warning"),
         ({"run.sh": "echo nothing"}, "warning"),
-        ({"run.sh": OTHER, "show.py": f"{COUNTS}    torch.multiprocessing.spawn(total)\n"}, "warning"),
-        ({"run.sh": OTHER, "show.py": f"import lightning\n{COUNTS}    lightning.Trainer(total)\n"}, "warning"),
+        ({"run.sh": OTHER, "show.py": ITSELF, "README.md": "`show.py` shows it"}, "warning"),
+        ({"run.sh": OTHER, "show.py": BY_LIGHTNING, "tools.py": "TOOLS = ['show.py']\n"}, "warning"),
+        # nothing names it, and others are started
+        ({"run.sh": OTHER, "show.py": ITSELF}, "hint"),
+        ({"run.sh": OTHER, "show.py": BY_LIGHTNING}, "hint"),
+        ({"run.sh": OTHER, "show.py": f"# torchrun show.py\n{ITSELF}"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 4 lost.py", "show.py": ITSELF}, "warning"),
         ({"run.sh": OTHER, "show.py": f"{COUNTS}    Trainer(total)  # as lightning does\n"}, "hint"),
         # ever more work, if each name were looked for from each of the others
         ({"run.sh": OTHER, "show.py": f"{COUNTS}# {'lightning ' * 100_000}\n"}, "hint"),
@@ -1966,7 +1973,8 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({"run.sh": OTHER, "conf/job.yaml": JOB}, "warning"),
     ],
     ids=["started", "both", "in a text", "another", "used by another", "used by one process", "nothing", "no program",
-         "starts itself", "by Lightning", "another Trainer", "many names", "a helper starts them",
+         "starts itself", "by Lightning", "unnamed", "unnamed by Lightning", "its own comment",
+         "none that is there", "another Trainer", "many names", "a helper starts them",
          "so it does beside another", "a helper starts none", "no command starts it", "a job"],
 )  # fmt: skip
 def test_a_file_that_no_command_starts_while_others_are_started(
@@ -2764,12 +2772,22 @@ def test_what_a_setting_asks_for_that_only_an_option_turns_on(
     assert finding.message.startswith("if THROUGHPUT_MODE is turned on, ") == (severity == "hint")
 
 
+LEFT_TO_ONE = "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+STARTS_ITSELF = (
+    f"import torch.multiprocessing as mp\n{LEFT_TO_ONE}\n\nif __name__ == '__main__':\n    mp.spawn(print, nprocs=4)\n"
+)
+
+
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py"}, "hint"),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py", "other.py": "import train"}, "error"),
+        # it starts its ranks itself, and others are started
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py", "other.py": "", "train.py": STARTS_ITSELF}, "hint"),
+        ({"run.sh": "python train.py", "train.py": STARTS_ITSELF}, "error"),
+        ({"train.py": STARTS_ITSELF}, "error"),
         # nothing says how anything is started
         ({"run.sh": "echo"}, "error"),
     ],
@@ -2777,8 +2795,7 @@ def test_what_a_setting_asks_for_that_only_an_option_turns_on(
 def test_a_proof_about_a_file_of_which_nothing_starts_several_ranks(
     files: dict[str, str], severity: str, repository: Repository
 ) -> None:
-    program = "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
-    repository({"train.py": program, **files})
+    repository({"train.py": LEFT_TO_ONE, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
 
