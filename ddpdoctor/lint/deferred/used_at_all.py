@@ -47,7 +47,34 @@ def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     said = f"nothing in the project but its tests uses {name}"
     if name:
         return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
+    if (never_imported := _never_imported(repository, finding)) is not None:
+        return never_imported
     return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
+
+
+def _never_imported(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it happens when a file is imported, and no program of the repository imports that."""
+    path = path_of(finding)
+    held = repository.texts or {}
+    tree = source.tree_of(held.get(path, b""))
+    users = repository.users_of(path) if tree is not None and innermost_function(tree, finding.line) is None else None
+    if users is None or not repository.has_programs or repository.is_built(path):
+        return None
+    if any(_may_run(repository, user, held[user]) for user in users):
+        return None
+    condition = f"if anything imports {posixpath.basename(path)}, "
+    return Confirmation("no program of the repository imports this file", Severity.HINT, condition=condition)
+
+
+def _may_run(repository: Repository, path: str, text: bytes) -> bool:
+    """Whether a file may be started as a program: it says so, a command does, or it does more than define something."""
+    launches, tree = repository.launches, source.tree_of(text)
+    if tree is None or b"__main__" in text or path.endswith(".ipynb") or launches.start_in(path):
+        return True
+    started = (place_of(one, path) for one in (launches.as_several, launches.as_one))
+    calls = (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) for one in tree.body)
+    runs = any(isinstance(one, (ast.For, ast.While, ast.With)) for one in tree.body) or any(calls)
+    return runs or any(at is not None for at in started)
 
 
 def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -3104,3 +3104,39 @@ def test_an_error_that_only_an_option_leads_to(script: str, severity: str, repos
     repository({"train.py": PASSES_BOTH, "run.sh": f"{script}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD104"}))).findings
     assert finding.severity.value == severity
+
+
+#: a name that torch no longer has, in what only other modules import
+LIBRARY = {
+    "nets/__init__.py": "",
+    "nets/clip.py": "import torch.distributed as dist\nfrom torch._six import inf\n\n\n"
+    "def clip(norm):\n    dist.all_reduce(norm)\n    return min(norm, inf)\n",
+    "nets/steps.py": "from nets.clip import clip\n\n\ndef step(norm):\n    return clip(norm)\n",
+    "train.py": "def main():\n    pass\n\n\nif __name__ == '__main__':\n    main()\n",
+}
+LISTED = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"train.py": f"from nets.steps import step\n{LIBRARY['train.py']}"}, "warning"),
+        # a program without a function
+        ({"run.py": "from nets.steps import step\nstep(1)\n"}, "warning"),
+        ({"nets/steps.py": f"{LIBRARY['nets/steps.py']}\n\nif __name__ == '__main__':\n    step(1)\n"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 4 -m nets.steps"}, "warning"),
+        # others install it
+        ({"setup.py": "from setuptools import find_packages, setup\nsetup(packages=find_packages())\n"}, "warning"),
+        ({"pyproject.toml": "[project]\nname = 'nets'\n"}, "warning"),
+        ({"setup.py": LISTED.replace("'tools'", "'nets'")}, "warning"),
+        ({"setup.py": LISTED}, "hint"),
+        ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, "hint"),
+        # a repository of modules alone
+        ({"train.py": ""}, "warning"),
+    ],
+)
+def test_what_no_program_imports(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({**LIBRARY, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD127"}))).findings
+    assert finding.severity.value == severity
