@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
+from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands, same_case
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.failing_imports import FailingImport, FailingImports
@@ -291,6 +291,12 @@ class Repository:
         key = re.compile(rb"^[ \t]*[\"']?" + re.escape(setting.encode()) + rb"[\"']?[ \t]*[:=]", re.MULTILINE)
         said, files = self.launches.scripts.values(), self.configurations.files.values()
         return any(map(given.search, said)) or any(map(key.search, files))
+
+    def lacks_option(self, name: str) -> bool:
+        """Whether nothing in the repository has a name, but as an attribute that is read."""
+        said = (*self.launches.scripts.values(), *self.configurations.files.values())
+        held = self.texts
+        return held is not None and all(same_case.is_only_read(name, text) for text in (*held.values(), *said))
 
     def sets_number(self, setting: str, commands: Iterable[bytes], program: bytes) -> bool:
         """Whether the commands of a program give it a number as an option that it has, or a file of settings does if it

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
+from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options, same_case
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
 from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
@@ -160,9 +160,26 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
         return None
     broken = broken_programs.break_before(tree, finding.line, path, used, reached=finding.code in IF_SEVERAL_COME)
     if broken is None:
-        return None
+        return _ends_in_this_case(repository, finding, used)
     said = f"the program ends in an error here: {broken.said}"
     return Confirmation(said, Severity.HINT, Place(path, broken.line), f"if line {broken.line} is mended, ")
+
+
+def _ends_in_this_case(repository: Repository, finding: Finding, used: Mapping[str, bytes]) -> Confirmation | None:
+    """Whether the program ends in an error under the conditions on its settings under which this happens, before."""
+    # what uses a file makes its settings
+    users = repository.users_of(path_of(finding)) or ()
+    around = {**used, **{path: text for user in users for path, text in (repository.used_by(user) or {}).items()}}
+    parsing = any(map(same_case.PARSER.search, around.values()))
+    if not parsing or any(map(broken_programs.HIDDEN.search, around.values())):
+        return None
+    for file, tree, line in parsed(places_of(finding)):
+        read = same_case.read_before(file, tree, line, around, repository.lacks_option)
+        if read is not None:
+            said = f"the program ends in an error here: it has no option {read.option}"
+            condition = f"if {posixpath.basename(read.file)}:{read.line} is mended, "
+            return Confirmation(said, Severity.HINT, Place(read.file, read.line), condition)
+    return None
 
 
 def not_imported(repository: Repository, finding: Finding) -> Confirmation | None:

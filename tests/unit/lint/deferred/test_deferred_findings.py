@@ -3140,3 +3140,35 @@ def test_what_no_program_imports(files: dict[str, str], severity: str, repositor
     repository({**LIBRARY, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD127"}))).findings
     assert finding.severity.value == severity
+
+
+#: what one kind of run does before and after its training
+REPLAYS = {
+    "before.py": "def prepare(args):\n    if 'replay' in args.kind:\n        print(args.replay_size)\n",
+    "after.py": "import torch.distributed as dist\n\n\ndef finish(args):\n    if 'replay' in args.kind:\n"
+    "        if dist.get_rank() == 0:\n            dist.barrier()\n",
+    "train.py": "import argparse\nimport after\nimport before\nimport torch.distributed as dist\n\n\n"
+    "def run(args):\n    dist.init_process_group('gloo')\n    before.prepare(args)\n    after.finish(args)\n\n\n"
+    "if __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--kind')\n"
+    "    run(parser.parse_args())\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"train.py": REPLAYS["train.py"].replace("'--kind')", "'--kind')\n    parser.add_argument('--replay-size')")},
+         "error"),
+        ({"train.py": REPLAYS["train.py"].replace("run(parser", "setattr(args, 'replay' + '_size', 1)\n    run(parser")},
+         "error"),
+        ({"more.yaml": "replay_size: 3\n"}, "error"),
+    ],
+    ids=["nowhere declared", "declared", "set by a name that is made", "in a file of settings"],
+)  # fmt: skip
+def test_a_proof_for_a_kind_of_run_that_ends_before(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({**REPLAYS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
+    assert finding.severity.value == severity
