@@ -3160,7 +3160,7 @@ REPLAYS = {
         ({}, "hint"),
         ({"train.py": REPLAYS["train.py"].replace("'--kind')", "'--kind')\n    parser.add_argument('--replay-size')")},
          "error"),
-        ({"train.py": REPLAYS["train.py"].replace("run(parser", "setattr(args, 'replay' + '_size', 1)\n    run(parser")},
+        ({"train.py": REPLAYS["train.py"].replace("run(parser", "setattr(args, 'replay' + end, 1)\n    run(parser")},
          "error"),
         ({"more.yaml": "replay_size: 3\n"}, "error"),
     ],
