@@ -113,7 +113,8 @@ def _subject(test: ast.expr) -> tuple[str, Any] | None:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return None
     value = test.comparators[0]
-    return (text_of(test.left), value.value) if isinstance(value, ast.Constant) else None
+    called = any(isinstance(part, ast.Call) for part in walk(test.left))
+    return (text_of(test.left), value.value) if isinstance(value, ast.Constant) and not called else None
 
 
 def _others(scope: ast.AST, chain: ast.If, taken: list[ast.expr], asked: Set[str]) -> list[_Known]:
@@ -131,10 +132,20 @@ def _chosen_from(scope: ast.AST, chain: ast.If, name: str) -> list[Any] | None:
     given = _assigned(scope, name)
     if given is None or not isinstance(given, ast.Subscript) or given.lineno >= chain.lineno:
         return None
-    held = _assigned(scope, text_of(given.value))
+    held = _assigned(scope, text_of(given.value)) if not _is_changed(scope, text_of(given.value)) else None
     values = held.elts if isinstance(held, (ast.List, ast.Tuple)) else held.values if isinstance(held, ast.Dict) else ()
     known = [value.value for value in values if isinstance(value, ast.Constant)]
     return known if known and len(known) == len(values) else None
+
+
+def _is_changed(scope: ast.AST, name: str) -> bool:
+    """Whether a function may change what a variable holds: it asks it for a method, or sets a part of it."""
+    parts = (node for node in walk(scope) if isinstance(node, (ast.Attribute, ast.Subscript)))
+    return any(text_of(one.value) == name and not _is_read(one) for one in parts)
+
+
+def _is_read(part: ast.Attribute | ast.Subscript) -> bool:
+    return isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load)
 
 
 def _assigned(scope: ast.AST, name: str) -> ast.expr | None:
@@ -162,23 +173,40 @@ def _constants(name: str, value: ast.expr) -> Iterator[tuple[str, Any]]:
             yield f"{name}[{key.value!r}]", one.value
 
 
+#: what stands for the parts of what is handed to a function, which may set them, and for attributes where one is called
+_PARTS, _ATTRIBUTES = "[]", "()"
+
+
 def _unchanged(known: _Known, stored: Set[str]) -> _Known:
     """What is still known when some variables, or parts of them, have been set."""
-    return {name: value for name, value in known.items()
-            if not any(name == one or name.startswith((f"{one}[", f"{one}.")) for one in stored)}  # fmt: skip
+    return {name: value for name, value in known.items() if not any(_sets(one, name) for one in stored)}
+
+
+def _sets(stored: str, name: str) -> bool:
+    if stored == _ATTRIBUTES:
+        return "." in name
+    if stored.endswith(_PARTS):
+        return name.startswith(stored[:-1])
+    return name == stored or name.startswith((f"{stored}[", f"{stored}."))
 
 
 def _stored(statements: list[ast.stmt]) -> Set[str]:
     """What statements may set, as it is written."""
-    found: set[str] = set()
-    for node in (node for statement in statements for node in walk(statement)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
-            found.add(text_of(node.func.value))
-        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            found.add(text_of(node if isinstance(node.slice, ast.Constant) else node.value))
-        elif isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-            found.add(text_of(node))
+    nodes = [node for statement in statements for node in walk(statement)]
+    found = {text_of(_whole(node)) for node in nodes if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+             and not isinstance(node.ctx, ast.Load)}  # fmt: skip
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        found.add(_ATTRIBUTES)
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        found.update(f"{one.id}{_PARTS}" for one in given if isinstance(one, ast.Name))
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGING:
+            found.add(text_of(call.func.value))
     return found
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """What may be another one: of a part whose key is not written, the whole."""
+    return node.value if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant) else node
 
 
 def _ends(body: list[ast.stmt]) -> bool:
