@@ -26,6 +26,7 @@ def run(number):
     elif kind == "scan":
         sample = {"form": "3D image", "size": number}
 """
+NOISE = '    if kind == "noise":\n        ask()\n'
 ASKS = '    if "3D" in sample["form"]:\n        ask()\n'
 
 
@@ -42,7 +43,7 @@ ASKS = '    if "3D" in sample["form"]:\n        ask()\n'
         # no kind is left out, or one is
         (LISTED.replace('"scan"]', '"scan", "sound"]'), '    if kind == "text":\n        return\n' + ASKS, None),
         (LISTED.replace('"scan"]', '"scan", "sound"]'), '    if kind == "sound":\n        ask()\n', None),
-        (LISTED, '    if kind == "noise":\n        ask()\n', False),
+        (LISTED, NOISE, False),
         # changed before it is asked
         (CHOICE, '    form = other\n    if form == "2D image":\n        ask()\n', None),
         (CHOICE, '    for form in other:\n        if form == "2D image":\n            ask()\n', None),
@@ -51,7 +52,7 @@ ASKS = '    if "3D" in sample["form"]:\n        ask()\n'
         (LISTED, f'    if kind == "text":\n        return\n    sample["size"] = 1\n{ASKS}', True),
         (LISTED, f'    if kind == "text":\n        return\n    sample.update(other)\n{ASKS}', None),
         (LISTED, f'    if kind == "text":\n        return\n    change(sample)\n{ASKS}', None),
-        (LISTED.replace("    kind =", "    kinds.append(1)\n    kind ="), '    if kind == "noise":\n        ask()\n', None),
+        (LISTED.replace("    kind =", "    kinds.append(1)\n    kind ="), NOISE, None),
         # an attribute, which whatever is called may set
         (CHOICE.replace("kind ==", "self.kind =="), '    if self.kind == "noise":\n        ask()\n', None),
         (CHOICE.replace("kind ==", "self.kind =="), '    other()\n    if self.kind == "scan":\n        ask()\n', None),
