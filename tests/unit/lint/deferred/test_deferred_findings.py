@@ -3114,7 +3114,7 @@ LIBRARY = {
     "nets/steps.py": "from nets.clip import clip\n\n\ndef step(norm):\n    return clip(norm)\n",
     "train.py": "def main():\n    pass\n\n\nif __name__ == '__main__':\n    main()\n",
 }
-LISTED = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
+BUILDS_TOOLS = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
 
 
 @pytest.mark.parametrize(
@@ -3129,8 +3129,8 @@ LISTED = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\
         # others install it
         ({"setup.py": "from setuptools import find_packages, setup\nsetup(packages=find_packages())\n"}, "warning"),
         ({"pyproject.toml": "[project]\nname = 'nets'\n"}, "warning"),
-        ({"setup.py": LISTED.replace("'tools'", "'nets'")}, "warning"),
-        ({"setup.py": LISTED}, "hint"),
+        ({"setup.py": BUILDS_TOOLS.replace("'tools'", "'nets'")}, "warning"),
+        ({"setup.py": BUILDS_TOOLS}, "hint"),
         ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, "hint"),
         # a repository of modules alone
         ({"train.py": ""}, "warning"),
