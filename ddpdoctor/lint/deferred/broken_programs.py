@@ -27,7 +27,7 @@ from ddpdoctor.program.options import declared_by, renamed_in
 
 #: what gives options that are not written
 _SETTINGS = rb"\b(?:" + "|".join(sorted(vocabulary.SETTINGS_NAMES)).encode() + rb")\b"
-_HIDDEN = late_pattern(
+HIDDEN = late_pattern(
     rb"setattr\(\s*" + _SETTINGS + rb"|" + _SETTINGS + rb"\.__dict__|vars\(" + _SETTINGS + rb"\)(?:\.update|\[)"
     rb"|\bNamespace\(|\bparents\s*=|\bnamespace\s*=|add_argument\(\s*(?![\s\"'#])"
 )
@@ -135,7 +135,7 @@ class _Options(NamedTuple):
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         held = _given_by(nodes, _parses)
         held = vocabulary.SETTINGS_NAMES & (held | _given_by(nodes, _calls(_returning(nodes, held))))
-        if not held or not _parses_by_itself(nodes, calls) or any(map(_HIDDEN.search, used)):
+        if not held or not _parses_by_itself(nodes, calls) or any(map(HIDDEN.search, used)):
             return None
         texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         renamed = renamed_in(node for node in nodes if isinstance(node, ast.Assign))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ddpdoctor.lint.knowledge.packages import LIBRARIES, LOCAL_NAMES
+from ddpdoctor.lint.knowledge.packages import LIBRARIES, LOCAL_NAMES, SET_ASIDE
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS
@@ -112,9 +112,12 @@ class FailingImports:
         return failing[0] if failing else asked.failing(f"the repository has no {head}")
 
     def _is_local(self, name: str) -> bool:
-        """Whether only a project has a module of a name: `utils`, or `models_mae` of which no text tells."""
+        """Whether only a project has a module of a name: `utils`, or, of which no text tells, `models_mae`, and
+        `vits_bak` where it has a `vits`."""
         words = name.split("_")
-        return name in LOCAL_NAMES or (not LOCAL_NAMES.isdisjoint((words[0], words[-1])) and not self._is_told(name))
+        own, _, ending = name.rpartition("_")
+        local = not LOCAL_NAMES.isdisjoint((words[0], words[-1])) or (ending in SET_ASIDE and self._all_homes(own))
+        return name in LOCAL_NAMES or (bool(local) and not self._is_told(name))
 
     def _home(self, asked: _Import, root: str) -> str:
         """The folder of a package, or the path of a module without its ending, that the first part of an absolute

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 
-from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands
+from ddpdoctor.lint.deferred import asked_values, notebook_commands, program_commands, same_case
 from ddpdoctor.lint.deferred.callers import STARTS, Callers
 from ddpdoctor.lint.deferred.configurations import Configurations
 from ddpdoctor.lint.deferred.failing_imports import FailingImport, FailingImports
@@ -57,6 +57,7 @@ _SAVES = late_pattern(
 #: files that say how a library is built, and the name that it has there
 _BUILT_BY = ("pyproject.toml", "setup.cfg", "setup.py")
 _NAME = late_pattern(rb"^\s*(?:setup\()?name\s*=\s*[\"']?([\w-]+)", re.MULTILINE)
+_LISTS_PACKAGES = late_pattern(rb"\bpackages\s*=\s*[\[(]\s*[\"']")
 #: a program may call a function by a name that nothing shows
 _LOOKS_UP = late_pattern(rb"globals\(\)|locals\(\)|sys\.modules|\bFire\(|(?<![.\w])eval\(|getattr\(__import__")
 #: lines that name a function and do not call it
@@ -307,6 +308,12 @@ class Repository:
         said, files = self.launches.scripts.values(), self.configurations.files.values()
         return any(map(given.search, said)) or any(map(key.search, files))
 
+    def lacks_option(self, name: str) -> bool:
+        """Whether nothing in the repository has a name, but as an attribute that is read."""
+        said = (*self.launches.scripts.values(), *self.configurations.files.values())
+        held = self.texts
+        return held is not None and all(same_case.is_only_read(name, text) for text in (*held.values(), *said))
+
     def sets_number(self, setting: str, commands: Iterable[bytes], program: bytes) -> bool:
         """Whether the commands of a program give it a number as an option that it has, or a file of settings does if it
         has no such option."""
@@ -340,6 +347,15 @@ class Repository:
             folder = posixpath.dirname(folder)
         return ""
 
+    def is_built(self, path: str) -> bool:
+        """Whether a file may be of a package that the repository is built into, and that others import then: what
+        builds it looks for the packages itself, or names this one."""
+        said = {**self.launches.setups, **self.launches.scripts}
+        builders = {file: text for file, text in said.items() if posixpath.basename(file) in _BUILT_BY}
+        folders = map(os.fsencode, posixpath.dirname(path)[len(self.root or self.top) + 1 :].split("/"))
+        named = re.compile(rb"\b(?:" + rb"|".join(map(re.escape, folders)) + rb")\b")
+        return any(_builds_all(file, text) or named.search(text) for file, text in builders.items())
+
     def is_test(self, path: str) -> bool:
         """Whether a file is a test, by its path in the repository."""
         return heuristics.OF_TESTS.found_in(path[len(self.root or self.top) :])
@@ -363,6 +379,12 @@ class Repository:
         found = listed(Listing(self.root, endings, MOST_SCRIPTS)) if self.root else ()
         read = ((path, read_file(path)) for path in found)
         return {path: raw for path, raw in read if raw is not None and len(raw) <= largest}
+
+
+def _builds_all(file: str, text: bytes) -> bool:
+    """Whether a file that may build a library does, and does not list the packages that this has."""
+    builds = file.endswith("setup.py") or any(part in text for part in (b"[project]", b"[tool.poetry]", b"[options]"))
+    return builds and _LISTS_PACKAGES.search(text) is None
 
 
 def _has_its_own(path: str, raw: bytes, name: bytes) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import posixpath
+import re
 
 from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
@@ -11,7 +14,7 @@ from ddpdoctor.lint.deferred.launch_scripts import says_launched
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
-from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
@@ -224,9 +227,23 @@ def _starts_its_ranks(repository: Repository, path: str) -> bool:
     of one that none starts, what is unnamed may be it."""
     launches, text = repository.launches, read_file(path) or b""
     is_program = b"__main__" in text or path.endswith(".ipynb")
-    if is_program and (launches.start_unnamed or launches.start_in(path) or _spawns(text)):
+    if is_program and (launches.start_unnamed or launches.start_in(path)):
+        return True
+    if is_program and _spawns(text) and not _is_left_aside(repository, path):
         return True
     return place_of(launches.as_one, path) is not None and repository.may_start_ranks(path, program=True)
+
+
+def _is_left_aside(repository: Repository, path: str) -> bool:
+    """Whether scripts and texts start other programs of the repository, and nothing in it names or imports this one:
+    what it was made for is done."""
+    launches = repository.launches
+    started = {**launches.by_launcher, **launches.as_one}
+    if not any(map(is_file, started)) or launches.shown_commands(path) or repository.users_of(path) != {path}:
+        return False
+    name = re.escape(os.fsencode(posixpath.splitext(posixpath.basename(path))[0]))
+    word = re.compile(rb"(?<![\w-])" + name + rb"(?![\w-])")
+    return not any(map(word.search, launches.scripts.values()))
 
 
 def of_a_trainer(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options
+from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options, same_case
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
 from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
@@ -46,7 +46,34 @@ def not_run(repository: Repository, finding: Finding) -> Confirmation | None:
     said = f"nothing in the project but its tests uses {name}"
     if name:
         return Confirmation(said, Severity.HINT, condition=f"if anything uses {name}, ")
+    if (never_imported := _never_imported(repository, finding)) is not None:
+        return never_imported
     return _not_asked_for(repository, finding) if finding.code in _ASKED_FOR else None
+
+
+def _never_imported(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether it happens when a file is imported, and no program of the repository imports that."""
+    path = path_of(finding)
+    held = repository.texts or {}
+    tree = source.tree_of(held.get(path, b""))
+    users = repository.users_of(path) if tree is not None and innermost_function(tree, finding.line) is None else None
+    if users is None or not repository.has_programs or repository.is_built(path):
+        return None
+    if any(_may_run(repository, user, held[user]) for user in users):
+        return None
+    condition = f"if anything imports {posixpath.basename(path)}, "
+    return Confirmation("no program of the repository imports this file", Severity.HINT, condition=condition)
+
+
+def _may_run(repository: Repository, path: str, text: bytes) -> bool:
+    """Whether a file may be started as a program: it says so, a command does, or it does more than define something."""
+    launches, tree = repository.launches, source.tree_of(text)
+    if tree is None or b"__main__" in text or path.endswith(".ipynb") or launches.start_in(path):
+        return True
+    started = (place_of(one, path) for one in (launches.as_several, launches.as_one))
+    calls = (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) for one in tree.body)
+    runs = any(isinstance(one, (ast.For, ast.While, ast.With)) for one in tree.body) or any(calls)
+    return runs or any(at is not None for at in started)
 
 
 def _not_asked_for(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -132,10 +159,27 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
         return None
     broken = broken_programs.break_before(tree, finding.line, path, used, reached=finding.code in IF_SEVERAL_COME)
     if broken is None:
-        return None
+        return _ends_in_this_case(repository, finding, used)
     said = f"the program ends in an error here: {broken.said}"
     name = "line " if broken.path == path else f"{posixpath.basename(broken.path)}:"
     return Confirmation(said, Severity.HINT, Place(broken.path, broken.line), f"if {name}{broken.line} is mended, ")
+
+
+def _ends_in_this_case(repository: Repository, finding: Finding, used: Mapping[str, bytes]) -> Confirmation | None:
+    """Whether the program ends in an error under the conditions on its settings under which this happens, before."""
+    # what uses a file makes its settings
+    users = repository.users_of(path_of(finding)) or ()
+    around = {**used, **{path: text for user in users for path, text in (repository.used_by(user) or {}).items()}}
+    parsing = any(map(same_case.PARSER.search, around.values()))
+    if not parsing or any(map(broken_programs.HIDDEN.search, around.values())):
+        return None
+    for file, tree, line in parsed(places_of(finding)):
+        read = same_case.read_before(file, tree, line, around, repository.lacks_option)
+        if read is not None:
+            said = f"the program ends in an error here: it has no option {read.option}"
+            condition = f"if {posixpath.basename(read.file)}:{read.line} is mended, "
+            return Confirmation(said, Severity.HINT, Place(read.file, read.line), condition)
+    return None
 
 
 def not_imported(repository: Repository, finding: Finding) -> Confirmation | None:

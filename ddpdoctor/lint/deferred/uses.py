@@ -21,6 +21,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 #: parts that are asked about for one line: of what has more users than that, something uses one
 MOST_ASKED = 500
+#: through how many files a name is followed that each imports from the next
+_MOST_IMPORTS = 4
 #: what packages export, by its names
 _EXPORTS = "__all__"
 #: bases of which nothing calls a method of its own accord, but the language and what has a name here
@@ -109,6 +111,10 @@ class Uses:
         apart = definition.owner is None and file != definition.file
         if apart and self._means_another(tree, name, definition.file):
             return False
+        # `utils.save` may be what `from bits import save` is not
+        as_member = any(isinstance(node, ast.Attribute) and node.attr == name for node in walk(tree))
+        if apart and not as_member and self._leads_elsewhere(file, definition):
+            return False
         naming = [part for part in _parts(file, tree) if part.node is not definition.node and _uses(part, name)]
         if definition.owner is not None:
             modules = _imported(tree)
@@ -156,6 +162,49 @@ class Uses:
         others = {_stem(file) for file, text in self._texts.items() if file != path and name.encode() in text
                   and (other := self._tree(file)) is not None and _defines(other, name)}  # fmt: skip
         return bool(modules) and _stem(path) not in modules and modules <= others
+
+    def _leads_elsewhere(self, file: str, definition: _Part, most: int = _MOST_IMPORTS) -> bool:
+        """Whether a file imports the name from what has it of another file, in the end: of a package, what that
+        imports; and all names of none that may have it of this one."""
+        named, every = self._importing(file, definition.name)
+        another = [self._has_another(home, definition, most - 1) for home in named or every] if most else []
+        if not (all(another) if named else any(another)):
+            return False
+        return bool(another) and not any(self._may_give(home, definition, most) for home in every)
+
+    def _has_another(self, file: str, definition: _Part, most: int) -> bool:
+        tree = self._tree(file)
+        if tree is None or file == definition.file:
+            return False
+        return _defines(tree, definition.name) or self._leads_elsewhere(file, definition, most)
+
+    def _may_give(self, file: str, definition: _Part, most: int) -> bool:
+        """Whether a file has the definition itself, or may import it."""
+        if file == definition.file or not most:
+            return True
+        named, every = self._importing(file, definition.name)
+        return any(self._may_give(home, definition, most - 1) for home in (*named, *every))
+
+    def _importing(self, file: str, name: str) -> tuple[list[str], list[str]]:
+        """The files of which one may import a name, and those of which it imports all."""
+        tree = self._tree(file)
+        found: dict[str, list[str]] = {name: [], "*": []}
+        for node in tree.body if tree is not None else ():
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                if isinstance(node, ast.ImportFrom) and alias.name in found:
+                    found[alias.name] += self._homes(node, file)
+        return found[name], found["*"]
+
+    def _homes(self, statement: ast.ImportFrom, file: str) -> list[str]:
+        """The files of which an import may take something; of an absolute one, all that its name may mean."""
+        module = (statement.module or "").replace(".", "/")
+        ends = (f"{module}.py", f"{module}/__init__.py")
+        if not statement.level:
+            return [path for path in self._texts if path.endswith(tuple(f"/{end}" for end in ends))]
+        folder = posixpath.dirname(file)
+        for _ in range(statement.level - 1):
+            folder = posixpath.dirname(folder)
+        return [path for end in ends if (path := posixpath.normpath(f"{folder}/{end}")) in self._texts]
 
     def _is_program(self, path: str) -> bool:
         return IS_PROGRAM.search(self._texts.get(path, b"")) is not None

@@ -193,13 +193,22 @@ def _of_data(
         return None
     for other in modules:
         calls: list[ast.Call] = other.of(ast.Call)
-        for call in (c for c in calls if last_name(c.func) == scope.name):
+        meant = (c for c in calls if last_name(c.func) == scope.name and not _means_another(modules, other, c, module))
+        for call in meant:
             around = innermost_function(other.tree, call.lineno)
             data = _data(facts, around) if around is not None else set()
             given = next((g for g in _given(scope, call, parameter) if _is_own(g, data)), None)
             if given is not None:
                 return site_of(other, given), text_of(given)
     return None
+
+
+def _means_another(modules: Sequence[Module], calling: Module, call: ast.Call, defining: Module) -> bool:
+    """Whether a call in a file is of a function that another file than this one has under the same name:
+    `other.compute()`."""
+    owner, _, name = calling.imported(call.func).rpartition(".")
+    named = (module for module in modules if module.name.rpartition(".")[2] == owner.rpartition(".")[2])
+    return any(module is not defining and any(info.name == name for info in module.functions) for module in named)
 
 
 def _parameter(scope: ast.AST, key: ast.expr) -> str:
@@ -209,9 +218,12 @@ def _parameter(scope: ast.AST, key: ast.expr) -> str:
     given = {a.arg for a in walk(scope) if isinstance(a, ast.arg)}
     if key.id in given:
         return key.id
-    for loop in (n for n in walk(scope) if isinstance(n, (ast.For, ast.comprehension))):
+    loops = [n for n in walk(scope) if isinstance(n, (ast.For, ast.comprehension)) and key.id in names_in(n.target)]
+    # a name that several loops give is that of the one around
+    around = [n for n in loops if isinstance(n, ast.For) and n.lineno <= key.lineno <= (n.end_lineno or 0)]
+    for loop in around[-1:] or loops:
         held = _held(loop.iter)
-        if key.id in names_in(loop.target) and isinstance(held, ast.Name) and held.id in given:
+        if isinstance(held, ast.Name) and held.id in given:
             return held.id
     return ""
 

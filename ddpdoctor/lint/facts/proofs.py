@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 
-from ddpdoctor.lint.facts import blocks, meeting_later, single_process
+from ddpdoctor.lint.facts import blocks, early_questions, meeting_later, single_process
+from ddpdoctor.lint.facts.handed_functions import handed_on
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import collectives, heuristics, vocabulary
@@ -14,7 +14,6 @@ from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
 from ddpdoctor.model.finding import Severity
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import decorator_name, last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, shown, text_of
@@ -26,8 +25,10 @@ PROVEN = meeting_later.OWN
 def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     """Error if ranks can certainly diverge, warning where it is likely; a hint where what they ask need not differ, or
     a branch rests on a circumstance that nothing shows; None for a file that is not being written, and where there is
-    one rank, or those that go on are a group of their own."""
+    one rank, those that go on are a group of their own, or nothing tells ranks apart yet."""
     way = (*item.chain, item.op.site)
+    if not item.local and early_questions.branched_too_early(facts, item.branch):
+        return None
     if single_process.refuses_several(facts, way) or single_process.is_regrouped(facts, way):
         return None
     if not item.local:
@@ -84,40 +85,6 @@ def _keeping(facts: ModuleFacts, item: CollectiveDivergence) -> str:
         if name:
             return name
     return ""
-
-
-def handed_on(facts: ModuleFacts, branch: SourceSite, way: Iterable[SourceSite], op: str = "") -> str:
-    """The function on the way to a place behind a branch that something under the branch is handed, and may call on the
-    other ranks, or one of the file that runs the operation, too; "" if there is none: `study.optimize(objective)`,
-    `bind(self.answer)`."""
-    module = blocks.module_of(facts, branch)
-    block = next((n for n in module.of(ast.If) if n.test.lineno == branch.line), None) if module is not None else None
-    if block is None or module is None:
-        return ""
-    calls = (node for node in walk(block) if isinstance(node, ast.Call))
-    given = (a for call in calls for a in (*call.args, *(k.value for k in call.keywords)))
-    names = _functions(facts, way) | (_running(module, op) if op else set())
-    handed = (last_name(a) for a in given if isinstance(a, ast.Name) or _of_an_object(a))
-    return next((name for name in handed if name in names), "")
-
-
-def _of_an_object(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-
-
-def _running(module: Module, op: str) -> set[str]:
-    """The functions and methods of a file that call an operation."""
-    methods = (info for cls in module.classes for info in cls.methods.values())
-    called = ((info.name, info.node) for info in (*module.functions, *methods))
-    return {name for name, node in called if any(
-        isinstance(call, ast.Call) and last_name(call.func) == op for call in walk(node))}  # fmt: skip
-
-
-def _functions(facts: ModuleFacts, sites: Iterable[SourceSite]) -> set[str]:
-    """The names of the functions that these places are in."""
-    modules = ((blocks.module_of(facts, site), site.line) for site in sites)
-    functions = (innermost_function(module.tree, line) for module, line in modules if module is not None)
-    return {f.name for f in functions if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))}
 
 
 def open_part(text: str, *, ranked: bool) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ddpdoctor.lint.interpreter import patterns
+from ddpdoctor.lint.interpreter.asked_again import only_side
 from ddpdoctor.lint.interpreter.events import BranchEvent, Guard
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
@@ -124,6 +125,10 @@ def if_statement(machine: Machine, frame: Frame, node: Any) -> None:
     machine.observe(frame, node, test)
     if len(test.atoms) == 1 and test.known and _first_time(machine, frame, node):
         test = const(not test.constant)
+    # whatever chose among a few constants, all of these may lead to one side
+    if len(test.atoms) == 1 and not test.known:
+        side_taken = only_side(frame.function.node if frame.function is not None else frame.module.tree, node)
+        test = test if side_taken is None else const(side_taken)
     # a role that the rank decides is no value that nobody gives
     alike = len(test.atoms) == 1 and test.taint <= Taint.UNKNOWN
     refuse = _refusing(node) if alike else None
@@ -219,7 +224,8 @@ _THERE = "is_initialized"
 def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
     """Whether the branch makes the process group if there is none: it is simulated as the first time it is reached.
 
-    Everywhere else there is a group, and here, too, if the program has made one before.
+    Everywhere else there is a group, and here, too, if the program has made one before on one of the ranks that come
+    here: what only others have made, on the other side of a branch on the rank, is none for these.
     """
     if _THERE not in frame.module.words or _GROUP not in frame.module.words:
         return False
@@ -228,7 +234,8 @@ def _first_time(machine: Machine, frame: Frame, node: ast.If) -> bool:
         known = node.__dict__["_makes_group"] = _makes_group(frame, node)
     root = frame.calls[:1]
     return known and not any(
-        call.path in vocabulary.GROUP_CALLS and call.context.calls[:1] == root for call in machine.calls
+        call.path in vocabulary.GROUP_CALLS and call.context.calls[:1] == root and call.context.mask & frame.mask
+        for call in machine.calls
     )
 
 

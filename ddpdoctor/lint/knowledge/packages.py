@@ -86,6 +86,9 @@ LOCAL_NAMES = frozenset({
     "options", "solver", "trainer", "trainers", "util", "utils",
 })  # fmt: skip
 
+#: ends of the names of modules that somebody has set aside, beside the one that is in use: `vits_bak`, `train_old`
+SET_ASIDE = frozenset({"bak", "backup", "copy", "new", "old", "orig", "ori", "tmp"})
+
 #: libraries that repositories hold copies of, with their tests, examples and tools: the name under which each is built
 #: -> the folder of its package. Those of the table above are built under the names of their packages
 LIBRARIES: dict[str, str] = {

@@ -29,7 +29,9 @@ No automatic fix.
 `x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints, but a
 warning where `x` is a parameter, is moved by `.cuda()`, and the project passes a new tensor of the CPU. A list that has
 no name is a warning, since the call may be made for the meeting alone. A root may send a temporary value: a broadcast
-under a condition on the rank is not reported. Functional collectives return their result and are not reported.
+under a condition on the rank is not reported, unless it is known to leave out the source, nor is one of a list in a
+function that such ranks alone hand to something, as to a button. Functional collectives return their result and are
+not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce
@@ -40,13 +42,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ddpdoctor.lint.facts import handed_functions
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
+from ddpdoctor.lint.values.values import Symbol
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.enclosing import innermost_function
+from ddpdoctor.model.kinds import Kind
+from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
 from ddpdoctor.program.nodes import names_in, walk
 from ddpdoctor.program.text import text_of
 
@@ -140,7 +145,7 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     """A list without a name: what the other ranks put in it cannot be read."""
     position = _LISTS[call.path].position(_LISTS[call.path].overwrites)
     given = call.node.args[position] if 0 <= position < len(call.node.args) else None
-    if not isinstance(given, (ast.List, ast.ListComp, ast.BinOp)) or not call.unused or _on_one_side(call):
+    if not isinstance(given, (ast.List, ast.ListComp, ast.BinOp)) or not call.unused or _sends_only(facts, call):
         return
     if all(isinstance(n, _LITERALS) for n in walk(given)):
         return  # nothing is sent: the call only brings the ranks together
@@ -148,6 +153,28 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     message = f"{op} fills a list that has no name and cannot be read: assign it first"
     unread = call.site.file == facts.module.path and _is_read_nowhere(facts, given, call)
     yield facts.finding(RULE, call.site, message, severity=Severity.HINT if unread else Severity.WARNING)
+
+
+def _sends_only(facts: ModuleFacts, call: CallEvent) -> bool:
+    """Whether only the source may run this call of it, which reads its list: it is under a condition on the rank, or in
+    a function that such ranks alone hand to something."""
+    if _on_one_side(call):
+        return not _fills_surely(call)
+    function = innermost_function(facts.module.tree, call.site.line) if call.site.file == facts.module.path else None
+    handing = handed_functions.handing(facts, function.name) if isinstance(function, FUNCTIONS) else []
+    return bool(handing) and all(map(_on_one_side, handing))
+
+
+def _fills_surely(call: CallEvent) -> bool:
+    """Whether ranks run a broadcast, as far as conditions on the rank tell, of which none is its source."""
+    row, context = _LISTS[call.path], call.context
+    choosing = (guard for guard in context.guards if len(guard.truth) > 1)
+    if not context.some_ranks_only or any(isinstance(atom, Symbol) for guard in choosing for atom in guard.truth):
+        return False
+    given = call.argument(row.position("src"), "src")
+    source = given.constant if given is not None else 0
+    plain = row.kind is Kind.FROM_ROOT and not call.opaque and call.keyword("group_src") is None
+    return plain and type(source) is int and not context.mask >> source & 1
 
 
 def _is_read_nowhere(facts: ModuleFacts, sent: ast.expr, call: CallEvent) -> bool:

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import networks, proofs, trained_models
+from ddpdoctor.lint.facts import handed_functions, networks, proofs, trained_models
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp, wrapping
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -105,7 +105,7 @@ def _handed_on(facts: ModuleFacts, call: CallEvent) -> str:
     """The function on the way to it that something is handed beside the condition on the rank, which may call it on the
     other ranks: the agent of a sweep."""
     way = (*call.context.chain, call.site)
-    told = (proofs.handed_on(facts, g.site, way) for g in call.context.guards if len(g.truth) > 1)
+    told = (handed_functions.handed_on(facts, g.site, way) for g in call.context.guards if len(g.truth) > 1)
     return next(filter(None, told), "")
 
 

@@ -1941,6 +1941,8 @@ STARTED = "torchrun --nproc_per_node 4 show.py"
 OTHER = "torchrun --nproc_per_node 4 train.py"
 BY_HELPER = "    python show.py\n"
 HELPED = f"import helper\n{COUNTS}    helper.start(total)\n"
+ITSELF = f"{COUNTS}    torch.multiprocessing.spawn(total)\n"
+BY_LIGHTNING = f"import lightning\n{COUNTS}    lightning.Trainer(total)\n"
 JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      replicas: 4\n"
 
 
@@ -1956,8 +1958,13 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({"run.sh": "python train.py", "train.py": "import show\nshow.total(1)\n"}, "hint"),
         ({}, "warning"),
         ({"run.sh": "echo nothing"}, "warning"),
-        ({"run.sh": OTHER, "show.py": f"{COUNTS}    torch.multiprocessing.spawn(total)\n"}, "warning"),
-        ({"run.sh": OTHER, "show.py": f"import lightning\n{COUNTS}    lightning.Trainer(total)\n"}, "warning"),
+        ({"run.sh": OTHER, "show.py": ITSELF, "README.md": "`show.py` shows it"}, "warning"),
+        ({"run.sh": OTHER, "show.py": BY_LIGHTNING, "tools.py": "TOOLS = ['show.py']\n"}, "warning"),
+        # nothing names it, and others are started
+        ({"run.sh": OTHER, "show.py": ITSELF}, "hint"),
+        ({"run.sh": OTHER, "show.py": BY_LIGHTNING}, "hint"),
+        ({"run.sh": OTHER, "show.py": f"# torchrun show.py\n{ITSELF}"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 4 lost.py", "show.py": ITSELF}, "warning"),
         ({"run.sh": OTHER, "show.py": f"{COUNTS}    Trainer(total)  # as lightning does\n"}, "hint"),
         # ever more work, if each name were looked for from each of the others
         ({"run.sh": OTHER, "show.py": f"{COUNTS}# {'lightning ' * 100_000}\n"}, "hint"),
@@ -1968,7 +1975,8 @@ JOB = "kind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      repli
         ({"run.sh": OTHER, "conf/job.yaml": JOB}, "warning"),
     ],
     ids=["started", "both", "in a text", "another", "used by another", "used by one process", "nothing", "no program",
-         "starts itself", "by Lightning", "another Trainer", "many names", "a helper starts them",
+         "starts itself", "by Lightning", "unnamed", "unnamed by Lightning", "its own comment",
+         "none that is there", "another Trainer", "many names", "a helper starts them",
          "so it does beside another", "a helper starts none", "no command starts it", "a job"],
 )  # fmt: skip
 def test_a_file_that_no_command_starts_while_others_are_started(
@@ -2766,12 +2774,22 @@ def test_what_a_setting_asks_for_that_only_an_option_turns_on(
     assert finding.message.startswith("if THROUGHPUT_MODE is turned on, ") == (severity == "hint")
 
 
+LEFT_TO_ONE = "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
+STARTS_ITSELF = (
+    f"import torch.multiprocessing as mp\n{LEFT_TO_ONE}\n\nif __name__ == '__main__':\n    mp.spawn(print, nprocs=4)\n"
+)
+
+
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
         ({"run.sh": "torchrun --nproc_per_node 8 train.py"}, "error"),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py"}, "hint"),
         ({"run.sh": "torchrun --nproc_per_node 8 other.py", "other.py": "import train"}, "error"),
+        # it starts its ranks itself, and others are started
+        ({"run.sh": "torchrun --nproc_per_node 8 other.py", "other.py": "", "train.py": STARTS_ITSELF}, "hint"),
+        ({"run.sh": "python train.py", "train.py": STARTS_ITSELF}, "error"),
+        ({"train.py": STARTS_ITSELF}, "error"),
         # nothing says how anything is started
         ({"run.sh": "echo"}, "error"),
     ],
@@ -2779,8 +2797,7 @@ def test_what_a_setting_asks_for_that_only_an_option_turns_on(
 def test_a_proof_about_a_file_of_which_nothing_starts_several_ranks(
     files: dict[str, str], severity: str, repository: Repository
 ) -> None:
-    program = "import torch.distributed as dist\nif dist.get_rank() == 0:\n    dist.barrier()\n"
-    repository({"train.py": program, **files})
+    repository({"train.py": LEFT_TO_ONE, **files})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity
 
@@ -3108,6 +3125,17 @@ if __name__ == "__main__":
 """
 
 
+#: a name that torch no longer has, in what only other modules import
+LIBRARY = {
+    "nets/__init__.py": "",
+    "nets/clip.py": "import torch.distributed as dist\nfrom torch._six import inf\n\n\n"
+    "def clip(norm):\n    dist.all_reduce(norm)\n    return min(norm, inf)\n",
+    "nets/steps.py": "from nets.clip import clip\n\n\ndef step(norm):\n    return clip(norm)\n",
+    "train.py": "def main():\n    pass\n\n\nif __name__ == '__main__':\n    main()\n",
+}
+BUILDS_TOOLS = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
+
+
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
@@ -3167,4 +3195,57 @@ def test_a_main_of_its_own_in_a_file_that_a_started_one_imports(
 ) -> None:
     repository({"started.py": STARTED, "work.py": WORKS, "run.sh": f"{command}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD126"}))).findings
+
+
+        ({}, "hint"),
+        ({"train.py": f"from nets.steps import step\n{LIBRARY['train.py']}"}, "warning"),
+        # a program without a function
+        ({"run.py": "from nets.steps import step\nstep(1)\n"}, "warning"),
+        ({"nets/steps.py": f"{LIBRARY['nets/steps.py']}\n\nif __name__ == '__main__':\n    step(1)\n"}, "warning"),
+        ({"run.sh": "torchrun --nproc_per_node 4 -m nets.steps"}, "warning"),
+        # others install it
+        ({"setup.py": "from setuptools import find_packages, setup\nsetup(packages=find_packages())\n"}, "warning"),
+        ({"pyproject.toml": "[project]\nname = 'nets'\n"}, "warning"),
+        ({"setup.py": BUILDS_TOOLS.replace("'tools'", "'nets'")}, "warning"),
+        ({"setup.py": BUILDS_TOOLS}, "hint"),
+        ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, "hint"),
+        # a repository of modules alone
+        ({"train.py": ""}, "warning"),
+    ],
+)
+def test_what_no_program_imports(files: dict[str, str], severity: str, repository: Repository) -> None:
+    repository({**LIBRARY, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD127"}))).findings
+    assert finding.severity.value == severity
+
+
+#: what one kind of run does before and after its training
+REPLAYS = {
+    "before.py": "def prepare(args):\n    if 'replay' in args.kind:\n        print(args.replay_size)\n",
+    "after.py": "import torch.distributed as dist\n\n\ndef finish(args):\n    if 'replay' in args.kind:\n"
+    "        if dist.get_rank() == 0:\n            dist.barrier()\n",
+    "train.py": "import argparse\nimport after\nimport before\nimport torch.distributed as dist\n\n\n"
+    "def run(args):\n    dist.init_process_group('gloo')\n    before.prepare(args)\n    after.finish(args)\n\n\n"
+    "if __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--kind')\n"
+    "    run(parser.parse_args())\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "hint"),
+        ({"train.py": REPLAYS["train.py"].replace("'--kind')", "'--kind')\n    parser.add_argument('--replay-size')")},
+         "error"),
+        ({"train.py": REPLAYS["train.py"].replace("run(parser", "setattr(args, 'replay' + end, 1)\n    run(parser")},
+         "error"),
+        ({"more.yaml": "replay_size: 3\n"}, "error"),
+    ],
+    ids=["nowhere declared", "declared", "set by a name that is made", "in a file of settings"],
+)  # fmt: skip
+def test_a_proof_for_a_kind_of_run_that_ends_before(
+    files: dict[str, str], severity: str, repository: Repository
+) -> None:
+    repository({**REPLAYS, **files})
+    (finding,) = engine.lint(["."], Settings(frozenset({"DD111"}))).findings
     assert finding.severity.value == severity

@@ -65,6 +65,7 @@ CALLS = "def build(): ...\n"
         ({"r/a.py": f"from utils.logs import show\n{PROGRAM}"}, ("a.py", 1, "the repository has no utils")),
         ({"r/a.py": f"import models_mae\n{PROGRAM}"}, ("a.py", 1, "the repository has no models_mae")),
         ({"r/a.py": f"from pair_losses import one\n{PROGRAM}"}, ("a.py", 1, "the repository has no pair_losses")),
+        ({"r/a.py": f"import vits_bak\n{PROGRAM}", "r/vits.py": ""}, ("a.py", 1, "the repository has no vits_bak")),
         ({"r/a.py": f"from src.utils import b\n{PROGRAM}", "r/src/utils/__init__.py": "",
           "r/src/__init__.py": "", "r/src/utils/b.py": "from utils import no"}, ("b.py", 1, "utils has no no")),
         # out of the program's own folder
@@ -104,6 +105,10 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from datasets.logs import show\n{PROGRAM}"},
         {"r/a.py": f"import models_mae\n{PROGRAM}", "told/models_mae.py": ""},
         {"r/a.py": f"import pair_distances\n{PROGRAM}"},
+        {"r/a.py": f"import vits_bak\n{PROGRAM}"},
+        {"r/a.py": f"import vits_bak\n{PROGRAM}", "r/vits.py": "", "told/vits_bak.py": ""},
+        {"r/a.py": f"import vits_bak\n{PROGRAM}", "r/vits.py": "", "around/vits_bak.so": ""},
+        {"r/a.py": f"import vits_extra\n{PROGRAM}", "r/vits.py": ""},
         # a program that is run as a module
         {"r/b/a.py": f"from .parts import part\nfrom ..c import d\n{PROGRAM}", "r/b/parts.py": "part = 1"},
         # run as a module of its package, it sees another folder

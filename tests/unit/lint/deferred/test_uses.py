@@ -65,6 +65,38 @@ def test_two_classes_of_one_name(user: str, unused: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("user", "unused"),
+    [
+        ("from nets.new import Keeper\nk = Keeper()", True),
+        ("from nets.newer import Keeper\nk = Keeper()", True),
+        ("from nets.old import Keeper\nk = Keeper()", False),
+        # either may be meant
+        ("from nets.old import Keeper\nfrom nets.new import Keeper\nk = Keeper()", False),
+        ("from nets.old import *\nk = Keeper()", False),
+        ("from nets.new import Keeper\nfrom nets.losses import *\nk = Keeper()", True),
+        ("from nets.new import Keeper\nfrom nets.older import *\nk = Keeper()", False),
+        ("from nets.new import Keeper\nfrom nets import old\nk = old.Keeper()", False),
+        ("from nets.lost import Keeper\nk = Keeper()", False),
+        ("from nets.round import Keeper\nk = Keeper()", False),
+    ],
+)
+def test_two_classes_that_packages_hand_on(user: str, unused: bool) -> None:
+    texts = {
+        "/nets/old/__init__.py": "from .parts import Keeper",
+        "/nets/old/parts.py": KEEPER,
+        "/nets/new/__init__.py": "from .parts import Keeper",
+        "/nets/new/parts.py": KEEPER,
+        "/nets/newer.py": "from .new import *",
+        "/nets/older.py": "from .old.parts import *",
+        "/nets/losses.py": "loss = 1",
+        "/nets/round.py": "from .round import Keeper",
+        "/b.py": user,
+    }
+    uses = Uses({path: text.encode() for path, text in texts.items()})
+    assert uses.unused_at("/nets/old/parts.py", 1) == ("Keeper" if unused else "")
+
+
+@pytest.mark.parametrize(
     ("base", "other", "unused"),
     [
         ("", "Keeper()", "keep"),
