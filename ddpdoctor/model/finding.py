@@ -45,6 +45,8 @@ class RelatedRole(Enum):
     NOTE = "note"
     #: the fault is at this place in another file; the finding's own line leads there
     MEANT = "meant"
+    #: this place shows the same; told to nobody, it is for those who ask whether anything comes to a place that does
+    ALSO = "also"
     #: only the project's other files can show whether the finding is right
     UNCONFIRMED = "unconfirmed"
     #: only they can show whether several ranks come here at all

@@ -86,15 +86,25 @@ class Callers:
     def passed_as(self, path: str, line: int, parameter: str) -> list[ast.expr]:
         """All that is passed as a parameter of the function around a line, its default among them where a call leaves
         it out; none where that cannot be told: somebody may call it who is not seen, or unpacks arguments."""
-        tree = self._tree(path)
-        function = _around(tree[0], line) if tree is not None else None
+        function = self._function(path, line)
+        if function is None:
+            return []
+        values = [passed(call, function, parameter) for _, call in self.calls_of(path, line)]
+        known = [one for one in values if one is not None]
+        return known if len(known) == len(values) else []
+
+    def calls_of(self, path: str, line: int) -> list[tuple[str, ast.Call]]:
+        """All calls of the function around a line, each with its file; none where somebody may call it who is not
+        seen."""
+        tree, function = self._tree(path), self._function(path, line)
         if tree is None or function is None or function.decorator_list or _is_called_by_others(function, tree[1]):
             return []
         name = _called_as(function, tree[1])
-        calls = self._called(name)
-        values = [_passed(call.node, function, parameter) for call, _ in calls]
-        known = [one for one in values if one is not None]
-        return known if len(known) == len(values) and not self._is_handed_on(name) else []
+        return [] if self._is_handed_on(name) else [(call.path, call.node) for call, _ in self._called(name)]
+
+    def _function(self, path: str, line: int) -> _Function | None:
+        tree = self._tree(path)
+        return _around(tree[0], line) if tree is not None else None
 
     def _is_handed_on(self, name: str) -> bool:
         """Whether something names a function other than to call or to import it."""
@@ -232,15 +242,26 @@ def _chooses_in(function: _Function) -> bool:
     return any(decorator_name(d) not in heuristics.PLAIN_DECORATORS.words for d in function.decorator_list)
 
 
+#: bases that make no objects of the classes below them
+_MADE_BY_NAME = frozenset({"object", "Dataset", "IterableDataset", "Module"})
+
+
+def _makes_its_own(owner: ast.ClassDef) -> bool:
+    """Whether a class makes objects other than by its name: `cls(...)`."""
+    return any(isinstance(node, ast.Name) and node.id == "cls" for node in walk(owner))
+
+
 def _is_called_by_others(function: _Function, above: _Above) -> bool:
     """Whether a base class or the language may call a function."""
     owner = above.get(function)
     if isinstance(owner, ast.ClassDef):
-        return bool(owner.bases) or (function.name.startswith("__") and function.name != "__init__")
+        if function.name == "__init__":
+            return not {*map(last_name, owner.bases)} <= _MADE_BY_NAME or _makes_its_own(owner)
+        return not {*map(last_name, owner.bases)} <= {"object"} or function.name.startswith("__")
     return not isinstance(owner, ast.Module)
 
 
-def _passed(call: ast.Call, function: _Function, parameter: str) -> ast.expr | None:
+def passed(call: ast.Call, function: _Function, parameter: str) -> ast.expr | None:
     """What a call passes as a parameter, or its default; None if that cannot be told."""
     told = function.args
     if any(isinstance(one, ast.Starred) for one in call.args) or any(one.arg is None for one in call.keywords):

@@ -181,7 +181,7 @@ class Configurations:
         """What the files set something to, if each sets it to a value that is off, and it is no option of a command
         line; of those that are `named` alone, if they set it."""
         spelled = name.encode()
-        if self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
+        if self.is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
             return []
         setting = _setting(spelled)
         own = [self.files[path] for path in named if setting.search(self.files[path]) is not None]
@@ -206,7 +206,7 @@ class Configurations:
         """The texts that files of settings, and programs where they write one, set something to; None if no file does,
         one puts something together, or a command sets it."""
         spelled = name.encode()
-        if self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
+        if self.is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
             return None
         held, written = (_values(spelled, texts) for texts in (self.files.values(), (self.programs or {}).values()))
         values = held | {value for value in written if value[:1] in {b"'", b'"'}}
@@ -224,11 +224,11 @@ class Configurations:
         sets = [(tree, node) for tree in trees if tree is not None for node in _assignments(tree, name)]
         apart = [(node.value, conditions_around(tree, node.lineno)) for tree, node in sets]
         is_off = [isinstance(value, ast.Constant) and not value.value for value, tests in apart if not tests]
-        asked = [frozenset(filter(self._is_option, _names_in(tests))) for _, tests in apart if tests]
+        asked = [frozenset(filter(self.is_option, _names_in(tests))) for _, tests in apart if tests]
         alone = is_off and all(is_off) and all(asked)
         return frozenset[str]().union(*asked) if alone else frozenset()
 
-    def _is_option(self, name: str) -> bool:
+    def is_option(self, name: str) -> bool:
         """Whether something gives or declares an option of the command line of this name."""
         return _in_any(_option(name), self._texts)
 

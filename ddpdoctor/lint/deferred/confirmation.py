@@ -43,6 +43,11 @@ def places_of(finding: Finding) -> list[tuple[str, int]]:
     return [(finding.file, finding.line), *meant]
 
 
+def others_of(finding: Finding) -> list[tuple[str, int]]:
+    """The other places that show the same as a finding."""
+    return [(note.file, note.line) for note in finding.related if note.role is RelatedRole.ALSO]
+
+
 def parsed(places: Iterable[tuple[str, int]]) -> Iterator[ParsedPlace]:
     """Those of the places whose files can be read."""
     for file, line in places:

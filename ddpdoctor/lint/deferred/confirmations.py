@@ -21,6 +21,7 @@ from ddpdoctor.lint.deferred.launch_scripts import is_one_on_its_node
 from ddpdoctor.lint.deferred.left_to_one_rank import attended, never_left_to_one, of_a_tool, set_by_rank
 from ddpdoctor.lint.deferred.listed_names import given_none_listed
 from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
+from ddpdoctor.lint.deferred.missed_places import missed
 from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
@@ -89,6 +90,7 @@ def confirmation(
     )  # fmt: skip
     if not started:
         against = (*against, not_imported, without_its_option, switched_off, fetched_before, given_none_listed)
+        against = (*against, missed)
         # where it is started as several ranks, on several nodes, a place shows
         against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ddpdoctor import workers
 from ddpdoctor.lint import registry
 from ddpdoctor.lint.cache import Cache
-from ddpdoctor.lint.deferred.open_findings import OPEN, is_noted
+from ddpdoctor.lint.deferred.open_findings import OPEN, as_told, is_noted
 from ddpdoctor.lint.deferred.project_folder import root_of, top_of
 from ddpdoctor.lint.files import observed
 from ddpdoctor.model.finding import Finding, Related, Severity
@@ -95,11 +95,15 @@ def _by_project(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 
 def _confirmed(project: _Project) -> Iterator[Finding]:
     from ddpdoctor.lint.deferred.confirmations import confirmation  # what the cache tells is told without them
+    from ddpdoctor.lint.deferred.missed_places import reached_instead
     from ddpdoctor.lint.deferred.repository import Repository
 
     repository = Repository(project.top)
     for finding in project.open:
         started = finding.file in project.named
+        instead = None if started else reached_instead(repository, finding)
+        if instead is not None:
+            finding = replace(finding, related=(*finding.related, instead))
         shown = confirmation(repository, finding, asked=is_noted(finding), started=started)
         if shown is not None:
             notes = tuple(_told(note, shown) if note.role in OPEN else note for note in finding.related)
@@ -108,7 +112,10 @@ def _confirmed(project: _Project) -> Iterator[Finding]:
             message = shown.condition + finding.message.removeprefix(finding.condition)
             # of a rule that is off by default, no more is said where its hint is confirmed
             severity = shown.severity if finding.code in registry.defaults() else Severity.HINT
-            yield replace(finding, severity=severity, message=message, condition=shown.condition, related=notes)
+            told = replace(finding, severity=severity, message=message, condition=shown.condition, related=notes)
+            yield as_told(told)
+        elif instead is not None and not is_noted(finding):
+            yield as_told(finding)
 
 
 def _told(note: Related, shown: Confirmation) -> Related:

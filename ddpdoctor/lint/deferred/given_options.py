@@ -40,20 +40,31 @@ def asked_at(raw: bytes, first: int, last: int) -> list[Asked]:
         return []
     called = {call.func for call in module.of(ast.Call)}
     lines = (node for node in module.of(ast.Attribute) if first <= node.lineno <= last and node not in called)
-    read = set(filter(None, map(option, lines))) - module.given
+    read = set(filter(None, map(option, lines))) - _set_in(module)
     needed = ({one.name} for one in needed_at(module.tree, first, options_as_settings(given_in(module))))
     return [_asked(module, dests) for dests in (read, *needed) if dests]
 
 
 def given_in(module: Module) -> Options:
     """The options that a file declares and leaves to who gives them: it does not set them itself."""
-    return {dest: declared for dest, declared in module.options.items() if dest not in module.given}
+    given = _set_in(module)
+    return {dest: declared for dest, declared in module.options.items() if dest not in given}
+
+
+def _set_in(module: Module) -> frozenset[str]:
+    """The options that a file may set itself; not what it sets in torch: `cudnn.deterministic = True`."""
+    stored = (
+        attribute
+        for owner, attribute in module.attribute_stores
+        if owner not in ("self", "cls") and module.imports.get(owner, "").partition(".")[0] != "torch"
+    )
+    return frozenset(stored)
 
 
 def given_in_all(texts: Iterable[bytes]) -> Options:
     """The options that some files of one program declare, and that none of them sets."""
     modules = [module for text in texts if (module := module_of(text)) is not None]
-    given = frozenset[str]().union(*(module.given for module in modules))
+    given = frozenset[str]().union(*map(_set_in, modules))
     found: dict[str, list[Option]] = {}
     for module in modules:
         for dest, declared in module.options.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from ddpdoctor.model.finding import Finding, Related, RelatedRole, Severity
 from ddpdoctor.model.record import replace
 
@@ -51,7 +53,16 @@ def if_used(finding: Finding) -> Finding:
 
 def settled(finding: Finding) -> Finding:
     """The finding as it is told where nothing answers the question whether it happens for certain."""
-    notes = tuple(note for note in finding.related if note.role is not RelatedRole.UNSTARTED)
+    return _without(finding, frozenset({RelatedRole.UNSTARTED, RelatedRole.ALSO}))
+
+
+def as_told(finding: Finding) -> Finding:
+    """The finding without what is told to nobody."""
+    return _without(finding, frozenset({RelatedRole.ALSO}))
+
+
+def _without(finding: Finding, roles: Set[RelatedRole]) -> Finding:
+    notes = tuple(note for note in finding.related if note.role not in roles)
     return finding if len(notes) == len(finding.related) else replace(finding, related=notes)
 
 

@@ -10,7 +10,7 @@ import re
 from ddpdoctor.lint.deferred import rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.joined_groups import makes_none
-from ddpdoctor.lint.deferred.launch_scripts import says_launched
+from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node, says_launched
 from ddpdoctor.lint.deferred.launches import place_of
 from ddpdoctor.lint.deferred.open_findings import IF_SEVERAL_COME, OF_SEVERAL_RANKS, depends_on_the_start
 from ddpdoctor.lint.deferred.repository import Repository
@@ -37,6 +37,13 @@ def starts_otherwise(repository: Repository, path: str) -> bool:
         return False
     is_program = b"__main__" in (read_file(path) or b"")
     return is_program or not launches.by_launcher
+
+
+def starts_one(repository: Repository, path: str, command: bytes) -> bool:
+    """Whether a command starts a program as one process, and the program starts no others."""
+    if is_one_on_its_node(command):
+        return True
+    return LAUNCHED.search(command) is None and not repository.may_start_ranks(path, program=True)
 
 
 #: of what needs several ranks, what costs memory or variety, or harms a first run alone: not worth a warning unless

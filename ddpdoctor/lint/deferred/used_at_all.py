@@ -11,7 +11,6 @@ from functools import partial
 from ddpdoctor.lint.deferred import asked_values, broken_programs, given_options, same_case
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
 from ddpdoctor.lint.deferred.handed_on import hands_on
-from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node
 from ddpdoctor.lint.deferred.launches import Place, place_of
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, asked_for, needed_at, option, setting
 from ddpdoctor.lint.deferred.open_findings import (
@@ -22,6 +21,7 @@ from ddpdoctor.lint.deferred.open_findings import (
     depends_on_the_start,
 )
 from ddpdoctor.lint.deferred.repository import Repository
+from ddpdoctor.lint.deferred.started_ranks import starts_one
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.model.finding import Finding, Severity
@@ -106,7 +106,7 @@ def _texts_around(tree: ast.Module, line: int) -> frozenset[str]:
 def _given(repository: Repository, path: str, asked: str) -> frozenset[str] | None:
     """What the commands give a setting that start several ranks of a program, None if one may give it anything."""
     commands = repository.launches.shown_commands(path)
-    several = [command for command in commands if not _starts_one(repository, path, command)]
+    several = [command for command in commands if not starts_one(repository, path, command)]
     values = [given_options.value_in(command, (asked,)) for command in several]
     return frozenset(values) if values and all(map(_PLAIN.fullmatch, values)) else None
 
@@ -232,7 +232,7 @@ def _never_passed(
     may; and to whom they are not passed, if others get them."""
     names = {dest: frozenset({dest}).union(*(one.names for one in declared)) for dest, declared in options.items()}
     commands = repository.launches.commands(path)
-    several = [command for command in commands if not _starts_one(repository, path, command)]
+    several = [command for command in commands if not starts_one(repository, path, command)]
     # what a script would hand on that nothing calls is told by the others
     several = [command for command in several if not hands_on(command)] or several
     giving = {dest: _giving(repository, one, commands) for dest, one in names.items()}
@@ -279,13 +279,6 @@ def _is_used_around(repository: Repository, path: str, name: str) -> bool:
     users = repository.users_of(path)
     word = re.compile(rb"\b" + re.escape(name.encode()) + rb"\b")
     return users is None or any(word.search(read_file(user) or b"") for user in users - {path})
-
-
-def _starts_one(repository: Repository, path: str, command: bytes) -> bool:
-    """Whether a command starts a program as one process, and the program starts no others."""
-    if is_one_on_its_node(command):
-        return True
-    return LAUNCHED.search(command) is None and not repository.may_start_ranks(path, program=True)
 
 
 def _turned_on(repository: Repository, places: Iterable[ParsedPlace]) -> Iterator[tuple[str, frozenset[str]]]:
@@ -372,7 +365,7 @@ def switched_off(repository: Repository, finding: Finding) -> Confirmation | Non
     if finding.severity is Severity.HINT or finding.code not in _WITH_OPTIONS:
         return None
     path = path_of(finding)
-    several = [one for one in repository.launches.shown_commands(path) if not _starts_one(repository, path, one)]
+    several = [one for one in repository.launches.shown_commands(path) if not starts_one(repository, path, one)]
     named = repository.configurations.named_in(several)
     settings = Settings(setting, lambda name: repository.configurations.off_values(name, named))
     unset = Settings(asked_for, lambda name: repository.configurations.unset_value(name))

@@ -44,6 +44,8 @@ class Contended(NamedTuple):
     #: the test for the path that it is under, if any
     asked: Guard | None
     attended: Attended
+    #: where the same is done later, for a setting with which it is not done here, perhaps
+    also: tuple[SourceSite, ...] = ()
 
 
 def contended(facts: ModuleFacts) -> Iterator[Contended]:
@@ -56,6 +58,8 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
             continue
         # an outer one may ask for another path, and give up
         asked = next((g for g in reversed(call.context.guards) if asks(g)), None)
+        if asked is not None and contest is Contest.FETCHES and _of_another_path(call, asked):
+            asked = None
         path, node = paths.path_of(call)
         found = contest is Contest.REMOVES and _listed_alike(facts, call, paths.listings(call, node))
         if asked is None and not found and contest not in _UNASKED:
@@ -67,6 +71,29 @@ def contended(facts: ModuleFacts) -> Iterator[Contended]:
         attended = attendance.on_every_rank(facts, call, fetches=contest in _FOR_ITSELF)
         if attended is not None:
             yield Contended(call, contest, asked, attended)
+
+
+def _of_another_path(call: CallEvent, asked: Guard) -> bool:
+    """Whether a caller asks for a path, and nothing that is passed says what is fetched, or where to: the features of a
+    batch are, not a file."""
+    function = call.context.function
+    given: list[ast.expr | ast.keyword] = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    if function is None or not given or any(keyword.arg is None for keyword in call.node.keywords):
+        return False
+    around, site = function.node, asked.site
+    inside = site.file == call.site.file and around.lineno <= site.line <= (around.end_lineno or site.line)
+    return not inside and not any(map(_names_place, [*given, *call.node.keywords]))
+
+
+def _names_place(given: ast.expr | ast.keyword) -> bool:
+    """Whether an argument is a text, or a name in it says that it is about a file."""
+    if isinstance(given, ast.keyword):
+        return heuristics.NAMES_PLACE.found_in(given.arg or "")
+    names = (last_name(node) for node in walk(given) if isinstance(node, (ast.Name, ast.Attribute)))
+    texts = (node for node in walk(given) if isinstance(node, (ast.JoinedStr, ast.Constant)))
+    return heuristics.NAMES_PLACE.found_in_any(names) or any(
+        isinstance(node, ast.JoinedStr) or isinstance(node.value, str) for node in texts
+    )
 
 
 def _before_the_others(facts: ModuleFacts, call: CallEvent) -> bool:
@@ -92,12 +119,13 @@ def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call])
 def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
     """The first data set of torchvision of each kind that every rank makes, and tells, or may tell, to download what is
     missing."""
-    made: set[tuple[str, bool]] = set()
+    kinds: dict[tuple[str, bool], list[CallEvent]] = {}
     for call in facts.concerning(_of_torchvision):
         told = _told_to_download(call)
-        if not (told or may_download(call)) or (call.path, told) in made:
-            continue
-        made.add((call.path, told))  # where another process has made it before, it finds the data
+        if told or may_download(call):
+            kinds.setdefault((call.path, told), []).append(call)
+    # where another process has made it before, it finds the data
+    for call, *later in kinds.values():
         if call.context.handler or _suppressed(call) or _of_one_process_too(facts, call):
             continue
         if _before_the_others(facts, call):
@@ -107,7 +135,8 @@ def data_sets(facts: ModuleFacts) -> Iterator[Contended]:
             continue
         attended = attendance.on_every_rank(facts, call, fetches=True)
         if attended is not None:
-            yield Contended(call, Contest.COMPLETES, None, attended)
+            also = tuple(one.site for one in later)
+            yield Contended(call, Contest.COMPLETES, None, attended, also)
 
 
 def _told_to_download(call: CallEvent) -> bool:

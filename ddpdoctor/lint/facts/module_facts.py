@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from ddpdoctor.lint.ranks.reach import Reached, reached
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Fix, Related, RelatedRole, Severity
-from ddpdoctor.model.record import field, record
+from ddpdoctor.model.record import field, record, replace
 from ddpdoctor.program.imports import imported
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import parents
@@ -335,6 +335,16 @@ class ModuleFacts:
                 if isinstance(node, (Branch, Loop)):
                     found.setdefault(node.site, []).append(chain)
         return found
+
+
+def shown_also(finding: Finding | None, sites: Iterable[SourceSite]) -> Finding | None:
+    """A finding of which other places show the same, for those who ask which of them anything comes to."""
+    if finding is None:
+        return None
+    own = {(finding.file, finding.line), *((n.file, n.line) for n in finding.related if n.role is RelatedRole.MEANT)}
+    others = dict.fromkeys((site.file, site.line) for site in sites)
+    notes = (Related(file, line, "", role=RelatedRole.ALSO) for file, line in others if (file, line) not in own)
+    return replace(finding, related=(*finding.related, *notes))
 
 
 def _shared(one: tuple[SourceSite, ...], two: tuple[SourceSite, ...]) -> int:

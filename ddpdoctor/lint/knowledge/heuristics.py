@@ -556,6 +556,12 @@ DOWNLOADS = _pattern(
     "DD124: every rank downloads what it does not find",
     r"^_?(download|fetch|wget|urlretrieve)(?!er|ed|able|s$)",
 )
+NAMES_PLACE = _pattern(
+    "an argument of this name says what is fetched, or where to",
+    "DD124: fetched for a caller that asks for its own path",
+    r"path|file|dir|folder|root|url|uri|link|dest|dst|target|output|save|cache|name|repo|dataset|data$|model|split"
+    r"|(?<![a-z])(?:ids?|out|to|args?|opts?|options|cfg|conf(?:ig)?|kwargs|hparams)$",
+)
 ASKS_DISK = _pattern(
     "a condition asks whether something is on the disk",
     "DD124: every rank downloads what it does not find",

@@ -47,7 +47,8 @@ without any visible random augmentation or noise are not reported; nor is a sing
 loop, since it decides what all ranks do in this step, as a rule, nor what is drawn for all ranks, of which each takes
 its own (`rows[rank]`). A seed that the user may leave out is a hint, unless it is a number by default, or the scripts
 or settings of the repository give one. Of a program that learns nothing, nothing is said where each rank has a share of
-something, such as prompts, or may have one: then equal noise makes different samples.
+something, such as prompts, or may have one: then equal noise makes different samples. It is a hint, too, where all that
+is drawn is for other data than the repository's commands and settings choose where they start several ranks.
 
 It is a hint where the workers part by themselves, because the samples decide how much is drawn: `RandomResizedCrop`
 draws again until a crop fits the picture, `random.randint(0, len(clip))` until the number is in its range, and words
@@ -63,7 +64,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ddpdoctor.lint.facts import equal_draws, equal_rollouts, equal_samples, launch, seeds
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed, shown_also
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.randomness import Generator
@@ -123,7 +124,8 @@ def _global(facts: ModuleFacts, drawn: Drawn, alike: str) -> Iterator[Finding | 
     if undone is not None:
         related += ((undone.site, "this seed by rank is undone"),)
     message = Conditional(condition, alike) if condition else alike
-    yield facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
+    told = facts.finding(RULE, place, message, related=related, severity=severity, unconfirmed=open_)
+    yield shown_also(told, (one.site for one in lasting or draws))
 
 
 def _rollouts(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -34,8 +34,9 @@ When something that lint cannot see makes the ranks wait, or, for what all ranks
 rank: where nothing in sight shows that all ranks come there, it is a hint, unless a program that trains on several
 ranks fetches or builds its own data, or the callers are in the project and none of them leaves it to one rank. Creating
 a folder is always a hint, and so is removing what the program makes only with the rank added to its name, what only
-tests use, what needs a name that nothing in the repository mentions (`if data == "cifar10"`), and a file that a text
-has fetched before by its address (`wget`, `curl`). So is what some ranks create and the others use if one of both
+tests use, what needs a name that nothing in the repository mentions (`if data == "cifar10"`), or another one than its
+commands and settings give where they start several ranks, also as a parameter, and a file that a text has fetched
+before by its address (`wget`, `curl`). So is what some ranks create and the others use if one of both
 happens in a function that is called: at first looks one in ten of these places was a fault, because mostly another file
 was meant or something in between made the others wait. And so is a folder of one rank in which the others write only
 after they have run a network, which takes longer than making it, and what all ranks do where each has a machine of its
@@ -61,7 +62,7 @@ from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, 
 from ddpdoctor.lint.facts.attendance import Attendance
 from ddpdoctor.lint.facts.contended_paths import Contest
 from ddpdoctor.lint.facts.exclusion import contradict
-from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, shown_also
 from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, filesystem, heuristics
@@ -101,7 +102,8 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
     found = (*contended_paths.contended(facts), *contended_paths.data_sets(facts))
     # a function that is also followed from one which all ranks come to is told of as it is reached from there
-    for call, contest, asked, attended in sorted(found, key=lambda one: one.attended.unsure):
+    ordered = sorted(found, key=lambda one: one.attended.unsure)
+    for call, contest, asked, attended, _ in ordered:
         place = facts.place(call)
         if place in reported:
             continue
@@ -124,7 +126,7 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
         open_ = attended.open_at(facts, call) if severity is Severity.HINT and seldom is None else None
         if open_ is None and attended.how is Attendance.ELSEWHERE:
             continue
-        yield facts.finding(
+        told = facts.finding(
             RULE,
             call.site,
             Conditional(seldom or attended.condition, message),
@@ -133,6 +135,8 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             context=call.context,
             unconfirmed=open_,
         )
+        here = [one for one in ordered if facts.place(one.call) == place]
+        yield shown_also(told, (site for one in here for site in (one.call.site, *one.also)))
     yield from _late(facts, reported)
 
 
