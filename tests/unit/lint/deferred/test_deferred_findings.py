@@ -3125,17 +3125,6 @@ if __name__ == "__main__":
 """
 
 
-#: a name that torch no longer has, in what only other modules import
-LIBRARY = {
-    "nets/__init__.py": "",
-    "nets/clip.py": "import torch.distributed as dist\nfrom torch._six import inf\n\n\n"
-    "def clip(norm):\n    dist.all_reduce(norm)\n    return min(norm, inf)\n",
-    "nets/steps.py": "from nets.clip import clip\n\n\ndef step(norm):\n    return clip(norm)\n",
-    "train.py": "def main():\n    pass\n\n\nif __name__ == '__main__':\n    main()\n",
-}
-BUILDS_TOOLS = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
-
-
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
@@ -3155,7 +3144,7 @@ def test_a_setting_that_is_asked_for_and_that_nothing_sets(
     assert finding.severity.value == severity
 
 
-STARTED = "from work import begin\n\nif __name__ == '__main__':\n    begin()\n"
+BEGINS = "from work import begin\n\nif __name__ == '__main__':\n    begin()\n"
 WORKS = """\
 import os
 import time
@@ -3193,10 +3182,25 @@ if __name__ == "__main__":
 def test_a_main_of_its_own_in_a_file_that_a_started_one_imports(
     command: str, severity: str, repository: Repository
 ) -> None:
-    repository({"started.py": STARTED, "work.py": WORKS, "run.sh": f"{command}\n"})
+    repository({"started.py": BEGINS, "work.py": WORKS, "run.sh": f"{command}\n"})
     (finding,) = engine.lint(["."], Settings(frozenset({"DD126"}))).findings
+    assert finding.severity.value == severity
 
 
+#: a name that torch no longer has, in what only other modules import
+LIBRARY = {
+    "nets/__init__.py": "",
+    "nets/clip.py": "import torch.distributed as dist\nfrom torch._six import inf\n\n\n"
+    "def clip(norm):\n    dist.all_reduce(norm)\n    return min(norm, inf)\n",
+    "nets/steps.py": "from nets.clip import clip\n\n\ndef step(norm):\n    return clip(norm)\n",
+    "train.py": "def main():\n    pass\n\n\nif __name__ == '__main__':\n    main()\n",
+}
+BUILDS_TOOLS = "from setuptools import setup\nsetup(name='tools', packages=['tools'])\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
         ({}, "hint"),
         ({"train.py": f"from nets.steps import step\n{LIBRARY['train.py']}"}, "warning"),
         # a program without a function
