@@ -192,7 +192,7 @@ class Configurations:
         """What it is of a setting where nobody sets it, if there are files of settings, and neither one of them, nor a
         program, nor a command sets this."""
         spelled = name.encode()
-        set_somewhere = self._is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values())
+        set_somewhere = self.is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values())
         read_all = self.programs is not None and any(self.files.values())
         return [ast.Constant(None)] if read_all and not set_somewhere and not self._writes(spelled) else []
 
