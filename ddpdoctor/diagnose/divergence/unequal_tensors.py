@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ddpdoctor.diagnose.digest import operations
 from ddpdoctor.diagnose.digest.failure import failure_site
@@ -81,6 +82,38 @@ def _newest(rank: RankEvidence, call: Call) -> Call | None:
 def _are_apart(given: Mapping[Rank, tuple[int, str]], inside: RankSet) -> bool:
     """Whether those that are still in the call gave what none of those gave that have left it."""
     return not {given[rank] for rank in inside} & {what for rank, what in given.items() if rank not in inside}
+
+
+def left_out(facts: Facts, found: Unequal) -> RankSet:
+    """The ranks that seem to have made a call too few at this place, as a loop over parameters does which leaves some
+    out: they give what came behind, in earlier rounds, what the others give now."""
+    ahead = set()
+    for rank in facts.evidence.ranks:
+        *before, now = _sizes(rank, found.call) or [None]
+        expected, following = _usual(before)
+        if expected != now == following and found.sizes == {expected, following}:
+            ahead.add(rank.rank)
+    return RankSet.of(ahead)
+
+
+def _sizes(rank: RankEvidence, call: Call) -> list[int | None]:
+    """How many elements a rank has given to each call at this place, the newest at the end."""
+    calls = (event.call for event in (rank.page.events if rank.page else ()) if event.call)
+    return [one.numel for one in calls if _which(one) == _which(call)]
+
+
+def _usual(sizes: list[int | None]) -> tuple[int | None, int | None]:
+    """What came next, and behind that, where the sizes before were the same for longest; None if they never were."""
+    end = len(sizes)
+    alike = {at: _alike(sizes, at, end) for at in range(1, end - 1)}
+    at = max(alike, key=lambda one: (alike[one], one), default=0)
+    return (sizes[at], sizes[at + 1]) if alike.get(at) else (None, None)
+
+
+def _alike(sizes: list[int | None], at: int, end: int) -> int:
+    """How many sizes before two places are the same."""
+    pairs = zip(reversed(sizes[:at]), reversed(sizes[:end]), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def called_from(facts: Facts, found: Unequal) -> Site | None:

@@ -34,6 +34,48 @@ def _aborted(sizes: Sequence[int], op: str = "all_reduce", lines: Sequence[int] 
     return replace(evidence, ranks=tuple(ranks))
 
 
+def _in_turn(sizes: Sequence[Sequence[int]]) -> Evidence:
+    """Each rank made one call of each size at one line, and gloo ended the first rank in the last one."""
+    lost = raised("RuntimeError", "Connection closed by peer [127.0.0.1]:1", 60.0, AT.line(3))
+    acts = [AT.all("all_reduce", 3)] * len(sizes[0])
+    evidence = job(
+        [Doing(acts, exit_status=1 if rank else -6, raised=lost if rank else None) for rank in range(len(sizes))]
+    )
+    ranks = []
+    for seen, own in zip(evidence.ranks, sizes, strict=True):
+        assert seen.page is not None
+        left = iter(own)
+        events = tuple(
+            replace(e, call=replace(e.call, numel=next(left), dtype="float32")) if e.call else e
+            for e in seen.page.events
+        )
+        ranks.append(replace(seen, page=replace(seen.page, events=events)))
+    return replace(evidence, ranks=tuple(ranks))
+
+
+@pytest.mark.parametrize(
+    ("now", "culprits"),
+    [
+        # the second rank goes on to the third parameter
+        ((2, 4), (1,)),
+        ((4, 2), (0,)),
+        # of other sizes nothing is known
+        ((2, 9), ()),
+        ((9, 2), ()),
+    ],
+)
+def test_a_rank_that_left_out_a_call_of_the_round(now: tuple[int, int], culprits: tuple[int, ...]) -> None:
+    rounds = [8, 2, 4, 8, 8, 2, 4, 8, 8]
+    found = examine(_in_turn([[*rounds, size] for size in now])).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD214", culprits)
+    assert ("left out" in found.why) == bool(culprits)
+
+
+def test_in_the_first_round_nothing_tells_what_comes_behind() -> None:
+    found = examine(_in_turn([[8, 2], [8, 4]])).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD214", ())
+
+
 @pytest.mark.parametrize("odd", range(3))
 def test_the_rank_whose_tensor_is_another(odd: int) -> None:
     found = examine(_aborted([7 if rank == odd else 9 for rank in range(3)])).diagnoses[0]
