@@ -15,6 +15,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Guard
 from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Generator
 from ddpdoctor.lint.values.abstract_objects import Made
+from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite
@@ -53,13 +54,9 @@ def equal_draws(facts: ModuleFacts, generators: frozenset[Generator]) -> Iterato
     """Random augmentation or noise from these generators: in a dataset's `__getitem__`, or in a training loop. Workers
     of loaders are seeded from torch's generator, and libraries draw mostly from that."""
     for call in global_draws(facts):
-        drawn = EqualDraw(
-            call.site,
-            randomness.FUNCTIONS[call.path].generators,
-            in_dataset(facts, call),
-            _is_by_sample(call),
-            call.context.guards,
-        )
+        by_worker, generators_of = in_dataset(facts, call), randomness.FUNCTIONS[call.path].generators
+        by_sample = _is_by_sample(call) if by_worker else _is_by_own_data(call)
+        drawn = EqualDraw(call.site, generators_of, by_worker, by_sample, call.context.guards)
         ours = not generators.isdisjoint(drawn.generators)
         if ours and (drawn.by_worker or (is_of_many(call) and _in_training(facts, call))):
             yield drawn
@@ -74,13 +71,18 @@ def _is_by_sample(call: CallEvent) -> bool:
     return function is not None and draws_by_sample.asks(function.node, call.path, call.node)
 
 
+def _is_by_own_data(call: CallEvent) -> bool:
+    """`torch.randperm(len(found))`, of what a rank has found in its own data."""
+    return any(given.tags & Tag.UNEVEN for given in call.args)
+
+
 def lasting(facts: ModuleFacts, draws: list[EqualDraw]) -> list[EqualDraw]:
-    """Those that stay alike on ranks that begin alike: not what workers draw from a generator of which the samples
-    decide how much is drawn."""
-    parted = {generator for draw in draws if draw.by_worker and draw.by_sample for generator in draw.generators}
+    """Those that stay alike on ranks that begin alike: not what is drawn from a generator of which the samples decide
+    how much is drawn. The workers have generators of their own."""
+    parted = {(draw.by_worker, generator) for draw in draws if draw.by_sample for generator in draw.generators}
     if _parted_by_crops(facts):
-        parted.add(Generator.TORCH)
-    return [draw for draw in draws if not draw.by_worker or parted.isdisjoint(draw.generators)]
+        parted.add((True, Generator.TORCH))
+    return [draw for draw in draws if not any((draw.by_worker, one) in parted for one in draw.generators)]
 
 
 def is_of_many(call: CallEvent) -> bool:

@@ -204,11 +204,18 @@ def _unknown_part(owner: Value, index: Value) -> Value:
         # what is known of this rank's sample
         taint, tags = Taint.RANK_LOCAL, tags | index.tags & _OF_SAMPLE
     tags |= Tag.PART if taint is Taint.RANK_LOCAL else NO_TAGS
-    if isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES:
+    if _has_its_length(owner, index):
         tags |= owner.tags & Tag.UNEVEN
     if _is_of_rank(index) and taint is not Taint.RANK_LOCAL:
         tags |= Tag.IN_GROUP
     return unknown("subscript", owner.atoms, index.atoms, taint=taint, tags=tags)
+
+
+def _has_its_length(owner: Value, index: Value) -> bool:
+    """Whether a part is as long, or as large, as this rank's data decides: `found.shape[0]`, `torch.where(mask)[1]`."""
+    if isinstance(owner.object, Method):
+        return owner.object.name in _SIZES and index.constant == 0
+    return isinstance(owner.object, Made) and owner.object.path in vocabulary.TUPLES_OF_PLACES
 
 
 def _is_own_sample(index: Value) -> bool:
