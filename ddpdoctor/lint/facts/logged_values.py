@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
+from ddpdoctor.program.enclosing import conditions_met
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
@@ -142,18 +143,8 @@ def _calls_of(step: Step, method: FunctionInfo) -> list[ast.AST]:
 def _is_left_to_first(function: ast.AST, call: ast.AST) -> bool:
     """Whether a condition in the function leaves the call to rank 0: around it, or one on which the others return
     before."""
-    line = getattr(call, "lineno", 0)
-    for node in walk(function):
-        if not isinstance(node, ast.If):
-            continue
-        if any(call in walk(statement) for statement in node.body):
-            if any(_asks_for_first(part) for part in _conjuncts(node.test)):
-                return True
-        elif isinstance(node.body[-1], ast.Return) and node.lineno < line and node in getattr(function, "body", ()):
-            denied = node.test.operand if isinstance(node.test, ast.UnaryOp) else None
-            if denied is not None and _asks_for_first(denied):
-                return True
-    return False
+    met = conditions_met(function, getattr(call, "lineno", 0))
+    return any(_asks_for_first(part) for test in met for part in _conjuncts(test))
 
 
 def _conjuncts(test: ast.expr) -> list[ast.expr]:
@@ -162,6 +153,8 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 def _asks_for_first(test: ast.expr) -> bool:
     """`self.trainer.is_global_zero`, `self.global_rank == 0`"""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.operand, ast.UnaryOp):
+        test = test.operand.operand
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
         zero = test.comparators[0]
         is_rank = isinstance(test.left, ast.Attribute) and frameworks.RANKS.get(test.left.attr) == "rank"

@@ -40,11 +40,12 @@ https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import proofs
+from ddpdoctor.lint.facts import blocks, proofs
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.ranks.divergence import left_at, proof
+from ddpdoctor.lint.ranks.divergence import CollectiveDivergence, left_at, proof
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.text import shown
@@ -75,6 +76,17 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         if severity is None:
             continue
         # a file that another rank makes is found by one that is late by as long as that takes
-        if severity is Severity.WARNING and proofs.asks_for_file(item.branch):
+        if severity is Severity.WARNING and proofs.asks_for_file(item.branch) and _finds_it(facts, item):
             severity = Severity.HINT
         yield facts.parting(RULE, item, here, message, related=related, severity=severity)
+
+
+def _finds_it(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
+    """Whether the ranks that leave by a condition on a file are those for which it holds, and the file is there."""
+    module = blocks.module_of(facts, item.branch.site)
+    branches = module.of(ast.If) if module is not None else []
+    node = next((one for one in branches if one.test.lineno == item.branch.site.line), None)
+    if node is None or item.exit is None:
+        return False
+    inside = any(s.lineno <= item.exit.site.line <= (s.end_lineno or s.lineno) for s in node.body)
+    return inside is not (isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not))
