@@ -59,8 +59,10 @@ KNOWN = {
         "DD101: one loop that trains or evaluates, as its caller says",
         "DD157: texts that each rank pads to its longest",
         "DD157: generated texts of a batch by its name",
+        "DD111: the rank is asked for before there is a group",
         "DD111: Lightning: a callback's barrier on rank 0",
         "DD111: mmengine: rank from get_dist_info, and a hook",
+        "DD115: both sides come to the same function, which makes the group where there is none",
         "DD116: a barrier in finally",
         "DD116: the end of the group behind a wait, and behind a handler that has caught all",
         "DD118: ranks that only meet",
@@ -98,6 +100,8 @@ KNOWN = {
     },
     "turned": {
         "DD111: a function for one process, which has no rank",
+        "DD113: one of a few constants, chosen by the batch and asked again",
+        "DD115: both sides come to the same function, which makes the group where there is none",
         "DD123: the function that is spawned is called directly for one process",
         "DD127: what torch 2 no longer has",
         "DD171: the kind of the job, which Accelerate tells all processes alike",
@@ -109,6 +113,7 @@ KNOWN = {
         "DD111: a count that a context raises while its block runs switches barriers off",
         "DD111: a generator that holds a switch while its block runs",
         "DD112: What a subclass decides",
+        "DD115: both sides come to the same function, which makes the group where there is none",
         "DD114: a decorator that lets the first rank alone run it, with barriers switched off",
     },
 }
