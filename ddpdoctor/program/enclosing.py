@@ -236,6 +236,12 @@ def negated(test: ast.expr) -> ast.expr:
     return ast.copy_location(ast.UnaryOp(ast.Not(), test), test)
 
 
+def is_of_program(statement: ast.stmt) -> bool:
+    """Whether a statement runs only where its file is started as a program: `if __name__ == "__main__":`."""
+    test = statement.test if isinstance(statement, ast.If) else None
+    return isinstance(test, ast.Compare) and last_name(test.left) == "__name__"
+
+
 def choices_at(tree: ast.AST, line: int) -> list[ast.expr]:
     """The conditions on which depends whether a line runs, or what on it: of the `if`s and conditional expressions that
     it is in, on whichever side."""

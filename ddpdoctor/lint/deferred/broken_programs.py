@@ -20,7 +20,7 @@ from ddpdoctor.lint.deferred.missing_names import missing_names
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program import source
-from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS
+from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS, is_of_program
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import children, last_name, names_in, walk
 from ddpdoctor.program.options import declared_by, renamed_in
@@ -259,8 +259,7 @@ def _inside(statement: ast.stmt) -> tuple[list[ast.stmt], list[ast.AST]]:
     if isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Try)):
         return [], []
     if isinstance(statement, ast.If):
-        is_main = isinstance(statement.test, ast.Compare) and last_name(statement.test.left) == "__name__"
-        return (statement.body if is_main else []), [statement.test]
+        return (statement.body if is_of_program(statement) else []), [statement.test]
     if isinstance(statement, (*LOOPS, ast.With, ast.AsyncWith)):
         return statement.body, [child for child in children(statement) if not isinstance(child, ast.stmt)]
     return [], [statement]

@@ -64,8 +64,6 @@ _OFF: Mapping[bytes, bool | int | str | None] = {
     **dict.fromkeys((b"''", b'""'), ""),
     b"0": 0,
 }
-#: a text in which nothing is put in place, as it is written
-_TEXT = late_pattern(rb"[\"']?[\w./~+-]*[\"']?")
 
 
 @record(eq=False)
@@ -201,18 +199,6 @@ class Configurations:
         word = re.compile(rb"(?<![\w-])" + re.escape(spelled) + rb"(?![\w-])")
         held = re.compile(word.pattern + rb"[\"']?\]?[ \t]*(?::|=(?!=))")
         return _in_any(word, self.files.values()) or _in_any(held, (self.programs or {}).values())
-
-    def texts_of(self, name: str) -> frozenset[str] | None:
-        """The texts that files of settings, and programs where they write one, set something to; None if no file does,
-        one puts something together, or a command sets it."""
-        spelled = name.encode()
-        if self.is_option(name) or _in_any(_given_by_name(spelled), self.scripts.values()):
-            return None
-        held, written = (_values(spelled, texts) for texts in (self.files.values(), (self.programs or {}).values()))
-        values = held | {value for value in written if value[:1] in {b"'", b'"'}}
-        if not held or not all(map(_TEXT.fullmatch, values)):
-            return None
-        return frozenset(value.strip(b"\"'").decode() for value in values - _OFF.keys())
 
     def asked_by(self, name: str) -> frozenset[str]:
         """What options are called that alone set something which is off otherwise: `if args.throughput:

@@ -9,21 +9,18 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ddpdoctor.lint.deferred import given_options
+from ddpdoctor.lint.deferred.callers import passed
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
 from ddpdoctor.lint.deferred.needed_settings import setting
 from ddpdoctor.lint.deferred.repository import Repository
-from ddpdoctor.lint.files import read_file
+from ddpdoctor.lint.deferred.shown_runs import runs_of, values_in
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.program.enclosing import conditions_met, innermost_function
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name, walk
 
 #: calls within one file that are followed back from the line that fetches
 _DEEPEST = 3
-#: a value in which nothing is put in place
-_PLAIN = late_pattern(r"[\w./~+-]+")
 
 
 class _Listed(NamedTuple):
@@ -35,8 +32,8 @@ class _Listed(NamedTuple):
 
 
 def given_none_listed(repository: Repository, finding: Finding) -> Confirmation | None:
-    """Whether all that the commands, defaults and files of settings give is none of the names that have the file
-    fetched."""
+    """Whether what is passed in the runs of several ranks that the repository shows is none of the names that have the
+    file fetched."""
     if finding.code != "DD124" or finding.severity is Severity.HINT:
         return None
     path = path_of(finding)
@@ -45,12 +42,12 @@ def given_none_listed(repository: Repository, finding: Finding) -> Confirmation 
     calls = [node for node in walk(here) if isinstance(node, ast.Call)] if here is not None else []
     for call in (call for call in calls if call.lineno == finding.line):
         for listed in (one for place in places for one in _listed(place, last_name(call.func))):
-            passed = _passed(call, listed)
-            asked = setting(passed) if passed is not None else ""
+            given = passed(call, listed.function, listed.parameter)
+            asked = setting(given) if given is not None else ""
             values = _values(repository, path, asked) if asked else None
             if values is not None and values.isdisjoint(listed.names):
-                others = f", but {', '.join(sorted(values))}" if values else ""
-                said = f"{asked} is none of the names that have it fetched{others}"
+                others = " or ".join(sorted(map(repr, values)))
+                said = f"{asked} is {others} where the repository starts several ranks of it"
                 condition = f"if {asked} is {min(listed.names)} or another such name, "
                 return Confirmation(said, Severity.HINT, condition=condition)
     return None
@@ -99,25 +96,8 @@ def _texts(tree: ast.Module, node: ast.expr) -> frozenset[str]:
     return frozenset(texts) if len(texts) == len(held) else frozenset()
 
 
-def _passed(call: ast.Call, listed: _Listed) -> ast.expr | None:
-    """What a call passes as the parameter."""
-    names = [node.arg for node in (*listed.function.args.posonlyargs, *listed.function.args.args)]
-    given: dict[str | None, ast.expr] = dict(zip(names, call.args, strict=False))
-    given.update((keyword.arg, keyword.value) for keyword in call.keywords)
-    return given.get(listed.parameter)
-
-
-def _values(repository: Repository, path: str, asked: str) -> frozenset[str] | None:
-    """The texts that a setting is in the runs which the repository shows: what the commands give an option, its default
-    where one does not, or what the files of settings have; None if something else may be given."""
-    used = (repository.used_by(path) or {path: read_file(path) or b""}).values()
-    declared = given_options.given_in_all(used).get(asked, ())
-    if not declared:
-        return repository.configurations.texts_of(asked)
-    names = frozenset({asked}).union(*(one.names for one in declared))
-    commands = repository.launches.shown_commands(path)
-    given = {given_options.value_in(command, names) for command in commands}
-    left_out = given_options.default_values(declared) if "" in given else frozenset[object]()
-    seen = commands and left_out is not None and not any(map(given_options.hands_on_a_file, commands))
-    values = (given | {value for value in left_out or () if isinstance(value, str)}) - {""}
-    return frozenset(values) if seen and all(map(_PLAIN.fullmatch, values)) else None
+def _values(repository: Repository, path: str, asked: str) -> frozenset[object] | None:
+    """What a setting is in the runs of several ranks that the repository shows; None if something else may be given."""
+    held = [values_in(repository, run, asked) for run in runs_of(repository, path)]
+    known = [values for values in held if values is not None]
+    return frozenset[object]().union(*known) if known and len(known) == len(held) else None

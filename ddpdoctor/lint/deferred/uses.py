@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.project_folder import IS_PROGRAM
 from ddpdoctor.program import source
+from ddpdoctor.program.enclosing import is_of_program
 from ddpdoctor.program.nodes import decorator_name, dotted, last_name, walk
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -93,7 +94,7 @@ class Uses:
             called = self._is_used(_Part(part.file, part.owner), asked)
             return called and (self._is_called_by_base(part.node, part.owner) or self._is_named(part, asked))
         if not isinstance(part.node, _DEFINITIONS):
-            return not _is_of_program(part.node) or self._is_started(part.file)
+            return not is_of_program(part.node) or self._is_started(part.file)
         if part.node.decorator_list:
             return True
         return self._named_elsewhere(part.file, part.name) or self._is_named(part, asked)
@@ -221,12 +222,6 @@ def _parts(file: str, tree: ast.Module) -> Iterator[_Part]:
         yield _Part(file, statement)
         if isinstance(statement, ast.ClassDef):
             yield from (_Part(file, node, statement) for node in statement.body if isinstance(node, _FUNCTIONS))
-
-
-def _is_of_program(statement: ast.stmt) -> bool:
-    """Whether a statement runs only where its file is started as a program."""
-    test = statement.test if isinstance(statement, ast.If) else None
-    return isinstance(test, ast.Compare) and last_name(test.left) == "__name__"
 
 
 def _uses(part: _Part, name: str) -> bool:
