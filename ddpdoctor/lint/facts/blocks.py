@@ -20,6 +20,11 @@ def module_of(facts: ModuleFacts, site: SourceSite) -> Module | None:
     return facts.module if site.file == facts.module.path else facts.analysis.reached.get(site.file)
 
 
+def branch_at(module: Module, site: SourceSite) -> ast.If | None:
+    """The `if` of a file whose condition is at a place."""
+    return next((node for node in module.of(ast.If) if node.test.lineno == site.line), None)
+
+
 _Choice = ast.If | ast.IfExp | ast.BoolOp | ast.Try
 
 

@@ -24,7 +24,7 @@ def handed_on(facts: ModuleFacts, branch: SourceSite, way: Iterable[SourceSite],
     other ranks, or one of the file that runs the operation, too; "" if there is none: `study.optimize(objective)`,
     `bind(self.answer)`. On the side of the other ranks, what the functions hand on that it calls counts as well."""
     module = blocks.module_of(facts, branch)
-    block = next((n for n in module.of(ast.If) if n.test.lineno == branch.line), None) if module is not None else None
+    block = blocks.branch_at(module, branch) if module is not None else None
     if block is None or module is None:
         return ""
     way = [*way]

@@ -84,8 +84,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _finds_it(facts: ModuleFacts, item: CollectiveDivergence) -> bool:
     """Whether the ranks that leave by a condition on a file are those for which it holds, and the file is there."""
     module = blocks.module_of(facts, item.branch.site)
-    branches = module.of(ast.If) if module is not None else []
-    node = next((one for one in branches if one.test.lineno == item.branch.site.line), None)
+    node = blocks.branch_at(module, item.branch.site) if module is not None else None
     if node is None or item.exit is None:
         return False
     inside = any(s.lineno <= item.exit.site.line <= (s.end_lineno or s.lineno) for s in node.body)
