@@ -21,8 +21,9 @@ Decide together: all_reduce the flag or the metric, and let every rank act on th
 ## When it is wrong
 A loop over a generator may also simply have ended (DD201); then this is not reported, unless the loop's counter shows
 that the rank began the turn in which the others are (`likely`). `certain` requires that a single condition in the
-source can have separated the ranks, and that it does not test for the end of the data (`is None`). A condition whose
-value comes from the rank is DD203.
+source can have separated the ranks, and that it does not test for the end of the data (`is None`); around a call that
+the others never made, also that the source shows what each rank has of its own in it: its clock, its random numbers,
+its files, its data. A condition whose value comes from the rank is DD203.
 
 ## References
 https://github.com/Lightning-AI/pytorch-lightning/issues/379 https://github.com/pytorch/pytorch/issues/22834
@@ -34,9 +35,16 @@ from collections.abc import Iterator
 
 from ddpdoctor.diagnose import wording
 from ddpdoctor.diagnose.codes import LOCAL_STOP_DECISION
+from ddpdoctor.diagnose.conditions import depends_on
 from ddpdoctor.diagnose.diagnosis import diagnosis
 from ddpdoctor.diagnose.digest.outcome import weaker
-from ddpdoctor.diagnose.divergence import decisions, early_returns, relative_position
+from ddpdoctor.diagnose.divergence import (
+    barrier_pairing,
+    control_flow_diff,
+    decisions,
+    early_returns,
+    relative_position,
+)
 from ddpdoctor.diagnose.divergence.branch_points import BranchKind, BranchPoint
 from ddpdoctor.diagnose.divergence.causes import Cause, divergences_of
 from ddpdoctor.diagnose.divergence.cfg_model import EdgeKind
@@ -46,6 +54,7 @@ from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_st
 from ddpdoctor.diagnose.divergence.patterns import Pattern
 from ddpdoctor.diagnose.divergence.relative_position import RelativePosition
 from ddpdoctor.diagnose.facts import Facts
+from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 
 
@@ -63,7 +72,8 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     ended = any(asks_none(facts.program, point.site) for point in conditions)
     # that a part of an expression was not evaluated leaves no trace of its own
     passed = any(point.taken is EdgeKind.ON for point in conditions)
-    sure = left and len(divergence.branch_points) == 1 and divergence.unique and not (ended or passed)
+    single = len(divergence.branch_points) == 1 and divergence.unique and not (ended or passed)
+    sure = single and (left or _seen_to_enter(facts, divergence))
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     first = divergence.place(conditions[-1])
     start = counter_start(facts, conditions[-1].site)
@@ -96,6 +106,19 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
             *decisions.parted_by(facts, divergence),
         ),
     )
+
+
+def _seen_to_enter(facts: Facts, divergence: Divergence) -> bool:
+    """Whether the ways through the source lead a minority by its only condition, on what each rank has of its own, into
+    a call that the others never made, and that no barrier from another place can have met."""
+    points, call = divergence.branch_points, divergence.odd_next
+    if not divergence.minority or call is None or relative_position.made_by(facts, call, divergence.reference):
+        return False
+    if points != control_flow_diff.branch_points(facts, divergence.compared) or points[0].kind is BranchKind.RETURN:
+        return False
+    value = depends_on(facts, points[0].site)
+    own = value is not None and value.on in (DependsOn.CLOCK, DependsOn.RANDOM, DependsOn.FILES, DependsOn.RANK_DATA)
+    return own and not barrier_pairing.may_have_met_another(facts, divergence)
 
 
 def _reason(start: CounterStart | None) -> str:

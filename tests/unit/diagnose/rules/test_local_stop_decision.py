@@ -323,3 +323,45 @@ def test_a_call_behind_an_or_that_one_rank_did_not_come_to() -> None:
     found = verdict(SHORT, one_odd(left, usual))
     assert (found.code, found.confidence, found.culprits.members) == ("DD206", Confidence.LIKELY, (1,))
     assert found.locations[0].line == 4
+
+
+MEASURED = """\
+import random
+import time
+import torch.distributed as dist
+
+def look(loss):
+    if {test}:
+        measure(loss)
+
+def measure(loss):
+    dist.all_gather_object(losses, loss.item())
+
+for batch in loader:
+    loss = model(batch)
+    loss.backward()
+    look(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "once_before", "confidence"),
+    [
+        pytest.param("random.random() < 0.1", False, Confidence.CERTAIN, id="random numbers"),
+        pytest.param("time.monotonic() > 60", False, Confidence.CERTAIN, id="the clock"),
+        pytest.param("asked()", False, Confidence.LIKELY, id="nothing is known of it"),
+        pytest.param("random.random() < 0.1", True, Confidence.LIKELY, id="all have made the call before"),
+    ],
+)
+def test_a_call_that_one_condition_on_a_value_of_each_rank_leads_to(
+    test: str, once_before: bool, confidence: Confidence
+) -> None:
+    at, start = At(), AT.line(15, "<module>")
+    path = (AT.line(10, "measure"), AT.line(7, "look"), start)
+    call = replace(AT.all("all_gather_object", 10, function="measure"), path=path)
+    step = [at.next(12), at.forward(13), at.backward(14)]
+    rounds = [*step, *([call] if once_before else []), *step]
+    odd = Doing([*rounds, call], callers=path[1:])
+    found = verdict(MEASURED.format(test=test), one_odd(odd, Doing([*rounds, *step])))
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD206", (1,), 6)
+    assert found.confidence is confidence
