@@ -65,6 +65,25 @@ def left_loop(facts: Facts, compared: Comparison) -> tuple[RelativePosition, Sou
     return where, loop
 
 
+def calls_in_loop(facts: Facts, compared: Comparison) -> bool:
+    """Whether the odd ranks made their call within a turn of the loop that the others are in. Of ranks that have ended
+    since, no stack tells it, and the frames of both sides' next steps do."""
+    if left_loop(facts, compared)[0] is RelativePosition.INSIDE:
+        return True
+    call, goes_round = compared.odd_next, compared.reference_next
+    if call is None or goes_round is None or call.kind is not EventKind.CALL or not call.path:
+        return False
+    loop = _innermost_loop(facts, goes_round)
+    return loop is not None and _made_in(loop, call)
+
+
+def _innermost_loop(facts: Facts, step: HistoryStep) -> SourceLoop | None:
+    for frame in step.path:
+        if not facts.is_library(frame.file) and (span := enclosing.enclosing_loop(facts.program, frame)):
+            return SourceLoop(frame.file, span)
+    return None
+
+
 def _made_in(loop: SourceLoop, step: HistoryStep) -> bool:
     """Whether the step was made in the loop, as far as its frames are known."""
     frames_of = (*step.path, *([step.site] if step.site else []))

@@ -52,7 +52,6 @@ from ddpdoctor.diagnose.divergence.divergences import Divergence
 from ddpdoctor.diagnose.divergence.empty_checks import asks_none
 from ddpdoctor.diagnose.divergence.loop_counters import CounterStart, counter_start
 from ddpdoctor.diagnose.divergence.patterns import Pattern
-from ddpdoctor.diagnose.divergence.relative_position import RelativePosition
 from ddpdoctor.diagnose.facts import Facts
 from ddpdoctor.model.dependence import DependsOn
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
@@ -82,7 +81,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, conditions: list[BranchPoin
     step = divergence.odd_next
     call = (step.op or wording.step(step)) if step else "a call"
     where = wording.place(first)
-    inside = relative_position.left_loop(facts, divergence.compared)[0] is RelativePosition.INSIDE
+    inside = relative_position.calls_in_loop(facts, divergence.compared)
     what = f"left the loop at {where}" if left and not inside else f"went to {call} alone (decided at {where})"
     return diagnosis(
         LOCAL_STOP_DECISION,

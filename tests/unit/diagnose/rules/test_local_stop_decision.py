@@ -256,6 +256,39 @@ def test_a_rank_that_is_still_in_the_loop_has_not_left_it() -> None:
     assert "went to all_gather_object alone" in found.summary
 
 
+DUE = """\
+class Checks:
+    def due(self):
+        if time.monotonic() - self.last < 3:
+            return False
+        return True
+    def check(self):
+        if not self.due():
+            return None
+        dist.all_reduce(self.score)
+
+def main(model, checks):
+    for batch in stream():
+        model(batch).sum().backward()
+        optimizer.step()
+        checks.check()
+"""
+
+
+def test_a_rank_that_returned_into_a_call_has_not_left_the_loop_where_the_stacks_do_not_tell() -> None:
+    """The frames of both sides' steps do: of a rank that has ended there are no others."""
+    main, start = At(function="main"), AT.line(20, "<module>")
+    step = [replace(act, path=(act.site, start)) for act in (main.forward(13), main.backward(13), main.update(14))]
+    check = AT.line(9, "check")
+    call = replace(AT.all("all_reduce", 9, function="check"), path=(check, main.line(15), start))
+    odd = Doing([*step * 3, call], callers=(main.line(15), start))
+    evidence = job(one_odd(odd, Doing([*step * 3, *step[:2]], callers=(start,))), code={AT.file: DUE})
+    ranks = tuple(seen if seen.rank == 1 else replace(seen, stacks=None) for seen in evidence.ranks)
+    found = examine(replace(evidence, ranks=ranks)).diagnoses[0]
+    assert (found.code, found.culprits.members) == ("DD206", (1,))
+    assert "went to all_reduce alone" in found.summary
+
+
 STOPPED = """\
 def fit(model, rows):
     for epoch in range(60):
