@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import os
 import select
-import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
@@ -127,6 +126,8 @@ class _Pool(Generic[S, R]):
 
     def kill(self) -> None:
         """End the processes that are still at work."""
+        import signal  # lint imports this module even where it never forks
+
         for process in self._running.values():
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -13,13 +15,22 @@ if TYPE_CHECKING:
 
 #: columns if the stream is not a terminal: a log, a pipe, a CI page
 _UNKNOWN_WIDTH = 100
+#: the same for help, as argparse has it
+_HELP_WIDTH = 80
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal, for which argparse's own imports a package: it is made for each argument."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns(_HELP_WIDTH) - 2)
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises UsageError with one line and a suggestion."""
 
     def __init__(self, **settings: Any) -> None:
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("formatter_class", _Help)
         super().__init__(**settings, allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
@@ -70,9 +81,18 @@ def screen(stream: TextIO, environ: Mapping[str, str]) -> Screen:
         color = True
     else:
         color = terminal and environ.get("TERM", "") not in ("dumb", "")
-    import shutil
-
     measured = terminal or environ.get("COLUMNS", "").isdigit()
-    width = shutil.get_terminal_size((_UNKNOWN_WIDTH, 24)).columns if measured else _UNKNOWN_WIDTH
+    width = _columns(_UNKNOWN_WIDTH) if measured else _UNKNOWN_WIDTH
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
     return Screen(width=width, color=color, unicode=encoding.startswith("utf"))
+
+
+def _columns(unknown: int) -> int:
+    """The width of the terminal that the process was started in, or what COLUMNS says; `unknown` without either."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdigit() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or unknown  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # closed, or no terminal
+        return unknown

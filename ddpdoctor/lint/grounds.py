@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 
 

@@ -9,9 +9,9 @@ surely exists or a keyword is accepted; where that is not certain, the earliest 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ddpdoctor.model.kinds import COLLECTIVE, Kind
+from ddpdoctor.model.named_tuple import NamedTuple
 
 Version = tuple[int, int]
 #: the version that the rows describe

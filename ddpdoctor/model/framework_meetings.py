@@ -5,7 +5,7 @@ The probe runs where ddpdoctor may not be installed and has a copy of what it ne
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Meeting(NamedTuple):

@@ -1,8 +1,8 @@
 """Dataclasses that cost little. To the type checker they are the standard library's, frozen ones included.
 
 Making some fifty dataclasses took a quarter of the time in which one file is linted, and filling frozen ones a
-fifteenth of a long run: so nothing here is compiled but `__init__`, and that a frozen record is not written to is for
-the type checker to see alone.
+fifteenth of a long run: so nothing here is compiled but `__init__`, when the first record is made, and that a frozen
+record is not written to is for the type checker to see alone.
 """
 
 from __future__ import annotations
@@ -49,21 +49,32 @@ else:
             told = {name: cls.__dict__[name] for name in names if name in cls.__dict__}
             said = {name: f if isinstance(f, field) else field(default=f) for name, f in told.items()}
             required = {name: name not in said for name in names}
-            methods = {"__init__": _init(names, said), "__repr__": _repr, "_fields": required}
+            methods = {"__repr__": _repr, "_fields": required}
             if eq:
                 methods |= _comparison([n for n in names if n not in said or said[n].compare], frozen=frozen)
-            if not slots:
+            if slots:
+                body = {k: v for k, v in cls.__dict__.items() if k not in told and k not in ("__dict__", "__weakref__")}
+                cls = type(cls)(cls.__name__, cls.__bases__, {**body, **methods, "__slots__": tuple(names)})
+            else:
                 for name, value in methods.items():
                     setattr(cls, name, value)
-                return cls
-            body = {k: v for k, v in cls.__dict__.items() if k not in told and k not in ("__dict__", "__weakref__")}
-            return type(cls)(cls.__name__, cls.__bases__, {**body, **methods, "__slots__": tuple(names)})
+            cls.__init__ = _first_init(cls, names, said)
+            return cls
 
         return decorate
 
     def replace(one, /, **changes):
         """A copy with other values in some fields."""
         return one.__class__(**{**{name: getattr(one, name) for name in one._fields}, **changes})
+
+    def _first_init(cls, names, said):
+        """What stands in for `__init__` until there is a first record to make."""
+
+        def __init__(self, /, *given, **named):  # noqa: N807
+            cls.__init__ = _init(names, said)
+            cls.__init__(self, *given, **named)
+
+        return __init__
 
     def _init(names, said):
         parameters, lines, scope = [], [], {"_nothing": _NOTHING}

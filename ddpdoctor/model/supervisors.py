@@ -5,7 +5,7 @@ An end by native code leaves no exception, no `sys.exit` and no `os._exit`, all 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Supervisor(NamedTuple):

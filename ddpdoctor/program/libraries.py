@@ -28,7 +28,8 @@ import functools
 import re
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+
+from ddpdoctor.model.named_tuple import NamedTuple
 
 # Installed packages by import name. To add one, add a line.
 

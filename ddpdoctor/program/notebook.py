@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.source import DecodedSource, Unreadable, parse
 
 #: cell magics whose body is Python that runs here; the body of any other magic is text, another language or a file

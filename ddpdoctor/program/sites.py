@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import Module
 
 

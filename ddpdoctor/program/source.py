@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 import warnings
+from functools import lru_cache
 
 from ddpdoctor.model.record import record
 from ddpdoctor.program import fstrings
@@ -63,6 +64,7 @@ def parse(text: str) -> ast.Module | Unreadable:
     return again if isinstance(again, ast.Module) else parsed
 
 
+@lru_cache(maxsize=32)  # of a file in which there are several findings, all are asked about one after the other
 def tree_of(raw: bytes) -> ast.Module | None:
     """The syntax tree of a file; None if it cannot be read."""
     decoded = decode(raw)

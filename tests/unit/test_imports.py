@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[2] / "ddpdoctor"
 
 #: pure folders -> their impure modules; of observe only the policy is pure
 PURE: dict[str, frozenset[str]] = {
-    "model": frozenset({"record"}),
+    "model": frozenset({"named_tuple", "record"}),
     "program": frozenset(),
     "merge": frozenset(),
     "diagnose": frozenset(),
@@ -273,7 +273,7 @@ def test_source_text_is_asked_of_one_place() -> None:
 
 
 #: a class's own fields become its `__init__`; what our own workers send comes from ourselves
-OWN_CODE = frozenset({"model.record", "workers"})
+OWN_CODE = frozenset({"model.named_tuple", "model.record", "workers"})
 
 
 def test_nothing_is_handed_to_a_shell_and_no_data_becomes_code() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import refused_arguments, unpacked_results
 from ddpdoctor.lint.deferred.called_functions import Defined, called_functions
@@ -19,6 +18,7 @@ from ddpdoctor.lint.deferred.forgotten_imports import forgotten_imports
 from ddpdoctor.lint.deferred.missing_names import missing_names
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS, is_of_program
 from ddpdoctor.program.modules import FunctionNode

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
 
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.bindings import bound_by
 from ddpdoctor.program.enclosing import FUNCTIONS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.finding import Finding, RelatedRole, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 
 

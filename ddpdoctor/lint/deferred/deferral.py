@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Set
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ddpdoctor import workers
 from ddpdoctor.lint import registry
@@ -14,6 +14,7 @@ from ddpdoctor.lint.deferred.open_findings import OPEN, as_told, is_noted
 from ddpdoctor.lint.deferred.project_folder import root_of, top_of
 from ddpdoctor.lint.files import observed
 from ddpdoctor.model.finding import Finding, Related, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import replace
 
 if TYPE_CHECKING:

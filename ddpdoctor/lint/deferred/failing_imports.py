@@ -11,10 +11,10 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge.packages import LIBRARIES, LOCAL_NAMES, SET_ASIDE
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.nodes import walk

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.handed_on import hands_on
 from ddpdoctor.lint.deferred.needed_settings import Needed, Settings, needed_at, option
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import indexing, source
 from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
 from ddpdoctor.program.modules import FunctionNode, Module
@@ -63,14 +63,21 @@ def _set_in(module: Module) -> frozenset[str]:
 
 def given_in_all(texts: Iterable[bytes]) -> Options:
     """The options that some files of one program declare, and that none of them sets."""
-    modules = [module for text in texts if (module := module_of(text)) is not None]
-    given = frozenset[str]().union(*map(_set_in, modules))
+    files = [_in_file(text) for text in texts]
+    given = frozenset[str]().union(*(set_there for _, set_there in files))
     found: dict[str, list[Option]] = {}
-    for module in modules:
-        for dest, declared in module.options.items():
+    for options, _ in files:
+        for dest, declared in options.items():
             if dest not in given:
                 found.setdefault(dest, []).extend(declared)
     return found
+
+
+@lru_cache(maxsize=1 << 11)  # without the trees of the files, of which the options are a small part
+def _in_file(raw: bytes) -> tuple[Options, frozenset[str]]:
+    """The options that a file declares, and those that it may set itself."""
+    module = module_of(raw)
+    return (module.options, _set_in(module)) if module is not None else ({}, frozenset())
 
 
 def options_as_settings(options: Options) -> Settings:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import heuristics
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.nodes import last_name, walk

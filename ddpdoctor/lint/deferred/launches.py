@@ -11,13 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import handed_on, launch_scripts
 from ddpdoctor.lint.deferred.configurations import NAMED
 from ddpdoctor.lint.deferred.process_numbers import ProcessNumbers
 from ddpdoctor.lint.files import is_file, read_file
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 
 #: ends of the names of files that are commands alone

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.callers import passed
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
@@ -15,6 +14,7 @@ from ddpdoctor.lint.deferred.needed_settings import setting
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.shown_runs import runs_of, values_in
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import conditions_met, innermost_function
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name, walk

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk

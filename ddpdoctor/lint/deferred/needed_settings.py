@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from ddpdoctor.lint.knowledge import vocabulary
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import conditions_met, innermost_function, negated
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name, walk

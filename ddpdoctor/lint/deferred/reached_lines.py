@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.callers import passed
 from ddpdoctor.lint.deferred.condition_results import asked_by, name_of, result
@@ -16,6 +15,7 @@ from ddpdoctor.lint.deferred.confirmation import ParsedPlace, parsed
 from ddpdoctor.lint.deferred.needed_settings import setting
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.shown_runs import Run, mentions_one, values_in
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import conditions_met, innermost_function, nodes_around
 from ddpdoctor.program.modules import FunctionNode

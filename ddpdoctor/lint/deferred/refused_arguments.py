@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.called_functions import Defined
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import FUNCTIONS
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name

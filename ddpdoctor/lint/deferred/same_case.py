@@ -14,11 +14,11 @@ import ast
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import FUNCTIONS, LOOPS, conditions_met, innermost_function
 from ddpdoctor.program.modules import FunctionNode

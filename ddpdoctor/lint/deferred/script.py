@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.launches import Place
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Script(NamedTuple):

@@ -7,7 +7,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred import given_options
 from ddpdoctor.lint.deferred.configurations import NAMED
@@ -18,6 +17,7 @@ from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.started_ranks import SEVERAL, starts_one
 from ddpdoctor.lint.files import read_file
 from ddpdoctor.model.late_pattern import late_pattern
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.nodes import walk
 

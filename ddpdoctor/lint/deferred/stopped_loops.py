@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.launches import Place
 from ddpdoctor.lint.deferred.meetings import Definition, Meetings
 from ddpdoctor.lint.knowledge import frameworks
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 
 

@@ -10,9 +10,9 @@ import ast
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
-from typing import NamedTuple
 
 from ddpdoctor.lint.deferred.project_folder import IS_PROGRAM
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
 from ddpdoctor.program.enclosing import is_of_program
 from ddpdoctor.program.nodes import decorator_name, dotted, last_name, walk

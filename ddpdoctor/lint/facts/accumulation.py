@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, exclusion, loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, names_in, walk

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
 from ddpdoctor.lint.interpreter.events import CallEvent, Context, Guard
-from ddpdoctor.lint.interpreter.trace import Branch, Loop, Op, Scope, Trace
+from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite, site_of
@@ -27,8 +27,6 @@ from ddpdoctor.program.text import shown
 _OF_TWO = frozenset({"send", "recv", "isend", "irecv"})
 #: operations of jobs in which each program has a part of its own
 _OF_PARTS = frozenset({"init_rpc", "rpc.shutdown"})
-#: most operations of one function that are looked at
-_MOST = 5_000
 
 
 class Witness(NamedTuple):
@@ -56,7 +54,7 @@ def in_turns(facts: ModuleFacts, call: CallEvent) -> bool:
         return False
     way = (*call.context.chain, call.site)
     before, after = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
-    for op, chain, under in _operations(facts, call.context.calls[0]):
+    for op, chain, under in facts.sided(call.context.calls[0]):
         here = way[len(chain)] if chain == way[: len(chain)] and len(chain) < len(way) else None
         if here is None or op.site.file != here.file:
             continue
@@ -82,7 +80,7 @@ def _let_through(facts: ModuleFacts, call: CallEvent) -> bool:
     if not lines:
         return False
     way, chosen = call.context.chain, set[str]()
-    for _, chain, under in _operations(facts, call.context.calls[0]):
+    for _, chain, under in facts.sided(call.context.calls[0]):
         if chain[:-1] == way and chain and chain[-1].file == call.site.file and chain[-1].line in lines:
             chosen |= {branch.text for branch, _ in under if _on_rank(branch)}
     return len(chosen) > 1
@@ -100,7 +98,7 @@ def _on_rank(branch: Branch) -> bool:
 def _joined(facts: ModuleFacts, call: CallEvent) -> Witness | None:
     """A collective that all ranks run, in a function on the way to the call."""
     sides = {guard.site: guard.side for guard in call.context.guards}
-    for op, _, under in _operations(facts, call.context.calls[0]):
+    for op, _, under in facts.sided(call.context.calls[0]):
         if op.op in _OF_TWO or op.op in _OF_PARTS or any(len(branch.truth) > 1 for branch, _ in under):
             continue
         if all(sides.get(branch.site, side) is side for branch, side in under):
@@ -169,31 +167,3 @@ def _compatible(guards: Sequence[Guard], call: Context) -> bool:
 
 def _may_choose(guard: Guard) -> bool:
     return heuristics.CHOOSES_RANK.found_in(guard.text)
-
-
-#: an operation, the calls that lead to it, and the branches around it with their sides
-_Under = tuple[tuple[Branch, bool], ...]
-_Step = tuple[Op, tuple[SourceSite, ...], _Under]
-
-
-def _operations(facts: ModuleFacts, root: str) -> Iterator[_Step]:
-    for trace in (r.trace for r in facts.analysis.roots if r.name == root):
-        yield from _limited(_walk(trace, (), ()))
-
-
-def _limited(steps: Iterator[_Step]) -> Iterator[_Step]:
-    for _, step in zip(range(_MOST), steps, strict=False):
-        yield step
-
-
-def _walk(nodes: Trace, chain: tuple[SourceSite, ...], under: _Under) -> Iterator[_Step]:
-    for node in nodes:
-        if isinstance(node, Op):
-            yield node, chain, under
-        elif isinstance(node, Branch):
-            yield from _walk(node.then, chain, (*under, (node, True)))
-            yield from _walk(node.other, chain, (*under, (node, False)))
-        elif isinstance(node, Loop):
-            yield from _walk(node.body, chain, under)
-        elif isinstance(node, Scope):
-            yield from _walk(node.body, (*chain, node.site), under)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import framework_objects
@@ -15,6 +14,7 @@ from ddpdoctor.lint.interpreter.trace import Branch, Op, steps
 from ddpdoctor.lint.knowledge import frameworks, hooks
 from ddpdoctor.lint.values.abstract_objects import Function, Instance
 from ddpdoctor.lint.values.values import EVERY_RANK, WORLD, Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import all_ranks, blocks, launch, single_process
 from ddpdoctor.lint.facts.all_ranks import Witness
@@ -17,6 +16,7 @@ from ddpdoctor.lint.knowledge.frameworks import kind
 from ddpdoctor.lint.values.tags import BY_RANK, Tag
 from ddpdoctor.lint.values.values import WORLD, Taint
 from ddpdoctor.model.finding import RelatedRole, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import decorator_name, last_name, walk

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, skipped_parts
 from ddpdoctor.lint.facts.data_flow import DataFlow
@@ -13,6 +12,7 @@ from ddpdoctor.lint.interpreter.trace import Branch, operates
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.ranks.reach import Reached
 from ddpdoctor.lint.values.values import Symbol, Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, names_in, walk

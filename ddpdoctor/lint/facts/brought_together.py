@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import collectives, heuristics, vocabulary
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, walk

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -16,6 +16,7 @@ from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Class
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import children, dotted, names_in, walk

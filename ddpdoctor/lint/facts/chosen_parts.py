@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from enum import Enum
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
 from ddpdoctor.lint.facts.network_parts import Part, Parts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop
 from ddpdoctor.lint.values import symbols
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.values import Symbol, Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 
 #: indices, loops and attributes from a network to what is chosen in it

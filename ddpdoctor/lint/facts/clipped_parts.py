@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import clipped_shares
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, names_in, walk

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite, site_of

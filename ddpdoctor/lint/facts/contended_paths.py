@@ -8,7 +8,6 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import attendance, file_contents, paths, touched_files
 from ddpdoctor.lint.facts.attendance import Attended
@@ -19,6 +18,7 @@ from ddpdoctor.lint.knowledge import filesystem, frameworks, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Symbol, Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of, text_of
@@ -103,14 +103,15 @@ def _before_the_others(facts: ModuleFacts, call: CallEvent) -> bool:
 
 def _done_by_some(facts: ModuleFacts, call: CallEvent) -> bool:
     """Whether some ranks come to the same call before: they go first, as a rule, and the others find what they did."""
-    return any(
-        other.site == call.site and other.index < call.index and other.context.some_ranks_only for other in facts.calls
-    )
+    same = facts.calls_by_site.get(call.site, ())
+    return any(other.index < call.index and other.context.some_ranks_only for other in same)
 
 
 def _listed_alike(facts: ModuleFacts, call: CallEvent, listings: list[ast.Call]) -> bool:
     """Whether all ranks have listed the same folders: what they found there does not say of which rank it is."""
     wanted = {id(node) for node in listings}
+    if not wanted:
+        return False
     same = [c for c in facts.calls if id(c.node) in wanted and c.context.calls[:1] == call.context.calls[:1]]
     given = [value for c in same for value in (c.receiver, *c.args) if value is not None]
     return bool(same) and not any(v.tags & (ANY_RANK | Tag.IN_GROUP | MADE_UP) or len(v.atoms) > 1 for v in given)

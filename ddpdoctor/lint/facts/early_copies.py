@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import seeds
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
@@ -14,6 +13,7 @@ from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.ranks.order import surely_before
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo
 from ddpdoctor.program.nodes import last_name, walk

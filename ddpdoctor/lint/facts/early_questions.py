@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import attendance
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -17,6 +16,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.knowledge import heuristics, launchers, vocabulary
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.sites import SourceSite
 

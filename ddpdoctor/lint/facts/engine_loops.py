@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import BranchEvent, CallEvent
@@ -13,6 +12,7 @@ from ddpdoctor.lint.knowledge.aliases import ENGINE
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Symbol, Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.sites import SourceSite, site_of
 
 

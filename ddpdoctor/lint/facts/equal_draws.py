@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import draws_by_sample, loaders, random_draws, seeds
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -16,6 +15,7 @@ from ddpdoctor.lint.knowledge import aliases, frameworks, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Generator
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.knowledge.randomness import Generator, Use
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import ANY_RANK, SHARED_OUT, Tag
 from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk
 

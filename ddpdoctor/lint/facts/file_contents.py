@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.lint.facts import paths, saved_states, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import MODEL, Tag
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 

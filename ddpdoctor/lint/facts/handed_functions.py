@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import FunctionNode, Module, once
 from ddpdoctor.program.nodes import last_name, walk

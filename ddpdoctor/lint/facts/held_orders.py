@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, launch, orders_of_sets, prepared_orders, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -15,6 +14,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent, Guard
 from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Instance
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk

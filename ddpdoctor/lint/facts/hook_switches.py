@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
 from ddpdoctor.lint.values.values import Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of
@@ -58,9 +58,9 @@ def _hooks(facts: ModuleFacts) -> dict[str, list[FunctionInfo]]:
         if not _FLAGS & module.words:
             continue
         for info in module.classes:
-            for method in info.methods.values() if _is_used(facts, module, info) else ():
-                if len(method.parameters) > 1 and any(True for _ in _ons(method)):
-                    found.setdefault(method.name, []).append(method)
+            methods = [one for one in info.methods.values() if len(one.parameters) > 1 and any(True for _ in _ons(one))]
+            for method in methods if methods and _is_used(facts, module, info) else ():
+                found.setdefault(method.name, []).append(method)
     return found
 
 
@@ -71,7 +71,7 @@ def _is_used(facts: ModuleFacts, module: Module, info: ClassInfo) -> bool:
     """Whether something makes an object of the class, or puts the class into a table."""
     if info.node.decorator_list:
         return True
-    modules = (module, *facts.modules)
+    modules = (one for one in (module, *facts.modules) if info.name in one.words)
     return any(node.id == info.name for one in modules for node in one.of(ast.Name))
 
 

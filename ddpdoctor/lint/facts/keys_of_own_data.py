@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import Context
 from ddpdoctor.lint.knowledge import collectives
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import FunctionNode, Module, once
 from ddpdoctor.program.nodes import last_name, names_in, walk

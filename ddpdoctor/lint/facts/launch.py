@@ -220,7 +220,7 @@ def in_one_process(facts: ModuleFacts, call: CallEvent) -> bool:
     spawned = _spawning(facts)
     if not spawned or spawned.intersection(call.context.chain):
         return False
-    return any(other.site == call.site and spawned.intersection(other.context.chain) for other in facts.calls)
+    return any(spawned.intersection(other.context.chain) for other in facts.calls_by_site.get(call.site, ()))
 
 
 def is_spawned(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import product
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import accumulation, averaged_gradients, blocks, turns
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -26,6 +25,7 @@ from ddpdoctor.lint.values.formulas import (
     denied,
 )
 from ddpdoctor.lint.values.values import Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, walk

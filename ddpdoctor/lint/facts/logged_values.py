@@ -6,11 +6,11 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.classes import find_method
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks, vocabulary
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import conditions_met
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk

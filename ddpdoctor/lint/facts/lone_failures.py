@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ddpdoctor.lint.facts import devices, exception_handlers
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -14,6 +14,7 @@ from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import filesystem, heuristics
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.abstract_objects import Function
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite

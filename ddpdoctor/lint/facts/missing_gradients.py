@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import averaged_gradients, network_parts, networks, parts_by_key, skipped_parts
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.facts.skipped_parts import Skipped
 from ddpdoctor.lint.interpreter.events import CallEvent, EnclosingLoop, Guard
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 from ddpdoctor.program.text import expression_of

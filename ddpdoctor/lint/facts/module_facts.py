@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import NamedTuple
 
 from ddpdoctor.lint import comments, suppress, taint_comments
 from ddpdoctor.lint.facts.exclusion import keeps_from
@@ -20,10 +19,11 @@ from ddpdoctor.lint.ranks import polling, races, raises
 from ddpdoctor.lint.ranks.compare import divergences
 from ddpdoctor.lint.ranks.divergence import CollectiveDivergence
 from ddpdoctor.lint.ranks.polling import StuckPoll
-from ddpdoctor.lint.ranks.reach import Reached, reached
+from ddpdoctor.lint.ranks.reach import Reached, Sided, reached, sided
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Fix, Related, RelatedRole, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record, replace
 from ddpdoctor.program.imports import imported
 from ddpdoctor.program.modules import Module
@@ -55,6 +55,8 @@ class ModuleFacts:
     torch_version: tuple[int, ...] = c10d.NEWEST
     #: of other files, by path
     _suppressions: dict[str, tuple[bool, list[suppress.Suppression]]] = field(default_factory=dict)
+    #: by the name of a root function
+    _sided: dict[str, list[Sided]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, module: Module, project: Project, torch_version: tuple[int, ...] = c10d.NEWEST) -> ModuleFacts:
@@ -119,6 +121,20 @@ class ModuleFacts:
     def reached(self) -> list[Reached]:
         """Collectives with the calls, branches and loops that lead to them."""
         return reached(self.analysis.roots)
+
+    def sided(self, root: str) -> list[Sided]:
+        """The same of root functions of this name, with the sides of the branches."""
+        if root not in self._sided:
+            self._sided[root] = sided(self.analysis.roots, root)
+        return self._sided[root]
+
+    @cached_property
+    def calls_by_site(self) -> dict[SourceSite, list[CallEvent]]:
+        """All calls by their places, those of one place in the order of execution."""
+        found: dict[SourceSite, list[CallEvent]] = {}
+        for call in self.calls:
+            found.setdefault(call.site, []).append(call)
+        return found
 
     @cached_property
     def races(self) -> dict[SourceSite, SourceSite]:

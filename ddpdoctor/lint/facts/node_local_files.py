@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import paths, touched_files
 from ddpdoctor.lint.facts.exclusion import contradict
@@ -18,6 +17,7 @@ from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.symbols import structures
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import RANK_ZERO, Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name
 from ddpdoctor.program.text import expression_of
 

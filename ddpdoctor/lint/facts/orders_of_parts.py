@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import networks, orders_of_sets, prepared_orders
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
@@ -14,6 +13,7 @@ from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.sites import SourceSite
 
 #: those that are numbered

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -14,6 +13,7 @@ from ddpdoctor.lint.knowledge import collectives, frameworks
 from ddpdoctor.lint.values import set_orders
 from ddpdoctor.lint.values.abstract_objects import Function
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk

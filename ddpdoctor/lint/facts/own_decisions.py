@@ -4,7 +4,6 @@ has; and rates that a program writes into its optimizer by such a metric."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Decision(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import loaders
 from ddpdoctor.lint.facts.loaders import Share
@@ -15,6 +14,7 @@ from ddpdoctor.lint.values import containers
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import WORLD, Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 

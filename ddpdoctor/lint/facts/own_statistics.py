@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import networks
 from ddpdoctor.lint.facts.module_facts import DDP_PATHS, ModuleFacts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of

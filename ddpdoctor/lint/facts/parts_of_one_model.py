@@ -7,7 +7,6 @@ weights equal within the second leaves them different within the first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import averaged_gradients
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -15,6 +14,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values import symbols
 from ddpdoctor.lint.values.abstract_objects import GroupOf
 from ddpdoctor.lint.values.values import Symbol, Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 
 #: reduce what the ranks of a group have computed
 _REDUCING = ("torch.distributed.all_reduce", "torch.distributed.all_gather_into_tensor", "torch.distributed.all_gather",

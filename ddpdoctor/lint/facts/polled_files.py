@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import files_read_again, paths
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -11,6 +10,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import filesystem
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.ranks import polling
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import Module
 from ddpdoctor.program.sites import SourceSite
 

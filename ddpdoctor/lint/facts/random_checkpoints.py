@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, seeds
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -15,6 +14,7 @@ from ddpdoctor.lint.values import formulas, symbols
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Method, Table
 from ddpdoctor.lint.values.tags import ANY_RANK, MADE_UP, Tag
 from ddpdoctor.lint.values.values import Symbol, Value, symbol_key
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import statements_around
 
 _SAVING = frozenset(randomness.paths(Use.SAVES))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import draws_by_sample, networks
 from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
@@ -15,6 +14,7 @@ from ddpdoctor.lint.knowledge import aliases, heuristics, randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Class, Function, Instance, Items, LocalModule, Made, Method
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, brought_together, evaluations, loaders, own_parts
 from ddpdoctor.lint.facts.brought_together import Span
@@ -16,6 +15,7 @@ from ddpdoctor.lint.knowledge import collectives, heuristics
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Table
 from ddpdoctor.lint.values.tags import ANY_RANK, SHARES, Tag, union
 from ddpdoctor.lint.values.values import Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.nodes import last_name, names_in, walk
 from ddpdoctor.program.sites import SourceSite

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -12,6 +11,7 @@ from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Rescaled(NamedTuple):

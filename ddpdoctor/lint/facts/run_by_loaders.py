@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.classes import find_method
@@ -12,6 +11,7 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Made
 from ddpdoctor.lint.values.tags import ANY_RANK
 from ddpdoctor.lint.values.values import Value, unknown
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.imports import imported
 from ddpdoctor.program.modules import FunctionInfo, Module
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks, shares_by_rank
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -13,6 +12,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.values.abstract_objects import Items, Made, Method
 from ddpdoctor.lint.values.tags import ANY_RANK, Tag
 from ddpdoctor.lint.values.values import Symbol, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
 from ddpdoctor.program.modules import Module, once
 from ddpdoctor.program.nodes import last_name, parents, walk

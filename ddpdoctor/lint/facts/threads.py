@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -12,6 +11,7 @@ from ddpdoctor.lint.knowledge import collectives
 from ddpdoctor.lint.values.abstract_objects import Function, Made
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.model import c10d
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.facts.afterwards import afterwards, conditions_of
@@ -14,6 +13,7 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import collectives, heuristics, tensors
 from ddpdoctor.model import c10d
 from ddpdoctor.model.kinds import Kind
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 from ddpdoctor.program.enclosing import innermost_function, statements_around
 from ddpdoctor.program.modules import FunctionInfo, FunctionNode, Module

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import node_local_files, touched_files
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
@@ -11,6 +10,7 @@ from ddpdoctor.lint.facts.touched_files import Touch
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge.filesystem import Use
 from ddpdoctor.lint.values.tags import DRAWN_UP, Tags
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Unfound(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import logged_values
 from ddpdoctor.lint.facts.logged_values import Step
@@ -14,6 +13,7 @@ from ddpdoctor.lint.interpreter.classes import external_bases, find_method
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Class
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite, site_of

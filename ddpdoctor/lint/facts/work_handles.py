@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
@@ -14,6 +13,7 @@ from ddpdoctor.lint.knowledge import randomness
 from ddpdoctor.lint.knowledge.randomness import Use
 from ddpdoctor.lint.values.abstract_objects import Function, Instance
 from ddpdoctor.lint.values.values import Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import last_name, walk
 

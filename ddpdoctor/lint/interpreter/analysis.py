@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.lint.interpreter import (
     budgets,
@@ -29,6 +29,7 @@ from ddpdoctor.lint.values.abstract_objects import Class, Enclosing, Function, G
 from ddpdoctor.lint.values.join import Decision, choose
 from ddpdoctor.lint.values.tags import NO_TAGS, REASONS, Tag
 from ddpdoctor.lint.values.values import NONE, Taint, Value, asserted, of_object, symbol, unknown
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import decorator_name
 from ddpdoctor.program.signal_handlers import NO_FLAGS

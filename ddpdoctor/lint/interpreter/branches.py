@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.lint.interpreter import patterns
 from ddpdoctor.lint.interpreter.asked_again import only_side
@@ -17,6 +17,7 @@ from ddpdoctor.lint.values.join import Decision, merge, merge_stores
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.truths import mask_where, truth
 from ddpdoctor.lint.values.values import WORLD, Atom, Symbol, Taint, Value, const, per_rank, symbol, unknown
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.text import text_of
 

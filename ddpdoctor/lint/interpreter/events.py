@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.trace import Trace
 from ddpdoctor.lint.values.abstract_objects import Arguments
 from ddpdoctor.lint.values.values import EVERY_RANK, Atom, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import record
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.sites import SourceSite

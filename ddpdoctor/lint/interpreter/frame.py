@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.events import Context, EnclosingLoop, Guard
 from ddpdoctor.lint.interpreter.trace import Node
 from ddpdoctor.lint.values.abstract_objects import Enclosing
 from ddpdoctor.lint.values.tags import NO_TAGS, Tags
 from ddpdoctor.lint.values.values import EVERY_RANK, Symbol, Taint, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import FunctionInfo, Module
 from ddpdoctor.program.sites import SourceSite

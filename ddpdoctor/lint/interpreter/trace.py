@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.lint.values.tags import Tags
 from ddpdoctor.lint.values.values import Atom
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.sites import SourceSite
 
 

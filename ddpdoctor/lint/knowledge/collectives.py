@@ -6,12 +6,11 @@ lightning 2.x, ignite 0.5, mmengine 0.10, horovod 0.28, Ray 2.60 and torch_xla 2
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ddpdoctor.lint.knowledge.aliases import FSDP
 from ddpdoctor.model import c10d
 from ddpdoctor.model.c10d import Function
 from ddpdoctor.model.framework_meetings import MEETINGS
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Collective(NamedTuple):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Use(Enum):

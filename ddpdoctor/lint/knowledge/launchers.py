@@ -9,7 +9,8 @@ what accelerate 1.15 and lightning 2.6 read.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Number(Enum):

@@ -8,7 +8,8 @@ being asked.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+
+from ddpdoctor.model.named_tuple import NamedTuple
 
 
 class Generator(Enum):

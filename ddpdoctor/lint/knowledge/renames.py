@@ -6,8 +6,8 @@ Read from the `deprecated` markers and warnings of torch 1.13 to 2.13.
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.nodes import names_in, walk
 
 

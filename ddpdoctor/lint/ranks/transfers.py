@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from ddpdoctor.lint.interpreter.trace import (
     ENDS,
@@ -27,6 +26,7 @@ from ddpdoctor.lint.interpreter.trace import (
 )
 from ddpdoctor.lint.ranks.residual import UNROLLED
 from ddpdoctor.lint.values.values import WORLD, Symbol, Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.sites import SourceSite
 

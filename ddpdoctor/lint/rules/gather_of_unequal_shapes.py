@@ -44,7 +44,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import own_sizes, text_lengths
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
@@ -54,6 +53,7 @@ from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Items, Listed, Made, Method, Table
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(

@@ -42,7 +42,6 @@ https://huggingface.co/docs/accelerate/concept_guides/internal_mechanism
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ddpdoctor.lint.facts import held_shares, loaders, prepared_orders, seeds
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
@@ -57,6 +56,7 @@ from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Ma
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.finding import Finding, Severity
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.sites import SourceSite, site_of
 

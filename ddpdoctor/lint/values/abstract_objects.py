@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ddpdoctor.lint.knowledge import vocabulary
 from ddpdoctor.lint.values.values import Keywords, Value
+from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.model.record import field, record
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo, Module
 from ddpdoctor.program.sites import SourceSite

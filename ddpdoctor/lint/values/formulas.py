@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from itertools import product
-from typing import NamedTuple
 
 from ddpdoctor.lint.values.values import Atom, Symbol, Taint
+from ddpdoctor.model.named_tuple import NamedTuple
 
 #: symbols in which a condition is looked into, one in another
 _DEPTH = 12

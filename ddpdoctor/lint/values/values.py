@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from ddpdoctor.lint.values.operators import OPERATORS
 from ddpdoctor.lint.values.symbols import NO_SYMBOL, number, operation
 from ddpdoctor.lint.values.tags import BY_RANK, NO_TAGS, SET_ORDER, STICKY, Tag, Tags
+from ddpdoctor.model.named_tuple import NamedTuple
 
 #: ranks in the simulated job: enough to distinguish `rank == 0`, `rank % 2`, `rank < 2` and `rank == world_size - 1`
 WORLD = 4
