@@ -1,0 +1,1 @@
+torchrun --standalone --nproc-per-node 4 train.py config.toml

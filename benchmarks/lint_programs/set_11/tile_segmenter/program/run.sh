@@ -1,0 +1,1 @@
+python train.py --devices 4 --accumulate 8
