@@ -17,6 +17,9 @@ other ranks, until the last step of the epoch leaves the others without a partne
 Never skip on one rank: multiply the bad loss by zero so that the same graph runs (`loss = torch.nan_to_num(loss) * 0`),
 or agree on the skip with an all_reduce(MAX) of a flag and skip on every rank.
 
+A batch that one rank takes for something else, by `next()` on the iterator that the loop goes over, is skipped as well:
+take one from an iterator of its own, or use the batch that the loop has.
+
 ## When it is wrong
 A stage of a pipeline is compared with its own earlier rounds, which is `likely` at most. A caught exception (DD208)
 also skips a batch. If the source shows both a condition and a `try` that lead past the step, this is not reported
@@ -47,6 +50,7 @@ from ddpdoctor.model.collectives import Kind
 from ddpdoctor.model.diagnosis import Confidence, Diagnosis
 from ddpdoctor.model.progress import EventKind
 from ddpdoctor.model.ranks import Rank, RankSet
+from ddpdoctor.model.stacks import Site
 
 
 def diagnose(facts: Facts) -> Iterator[Diagnosis]:
@@ -95,10 +99,12 @@ def _without_collectives(facts: Facts, rank: Rank, found: Strayed) -> Iterator[D
 def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Diagnosis:
     decided = [point for point in divergence.branch_points if point.kind is BranchKind.CONDITION]
     jump = divergence.place(decided[0]) if len(decided) == 1 else None
+    elsewhere = _taken_elsewhere(facts, divergence)
     # one of several models may be meant to pause, so that what is wrong is the decision (DD206)
     another = divergence.odd_next is not None and divergence.odd_next.kind is EventKind.BACKWARD
     sure = (
         not another
+        and elsewhere is None
         and _counters_agree(facts, divergence, skipped)
         and divergence.unique
         and jump is not None
@@ -106,7 +112,7 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
     )
     confidence = weaker(Confidence.CERTAIN if sure else Confidence.LIKELY, divergence.cap)
     odd, reference = wording.ranks(divergence.odd), wording.ranks(divergence.reference)
-    site = jump or (divergence.diff.before.site if divergence.diff.before else None) or skipped.site
+    site = elsewhere or jump or (divergence.diff.before.site if divergence.diff.before else None) or skipped.site
     locations = (facts.location(divergence.culprits, site),) if site else ()
     return diagnosis(
         SKIPPED_BATCH,
@@ -115,7 +121,9 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
         blame=divergence.blame(confidence),
         culprits=divergence.culprits,
         summary=(
-            f"{odd} skipped {_work(skipped)} of a batch"
+            f"{odd} took a batch at {wording.place(elsewhere)}, where {reference} took none, and did not train on it"
+            if elsewhere
+            else f"{odd} skipped {_work(skipped)} of a batch"
             f"{f' at {wording.place(site)}' if site else ''} that {reference} {_worked(skipped)}"
         ),
         why=(
@@ -123,10 +131,32 @@ def _diagnosis(facts: Facts, divergence: Divergence, skipped: HistoryStep) -> Di
             f"{_effect(divergence)}: {reference} "
             f"{wording.now(facts, divergence.reference)}, {odd} {wording.now(facts, divergence.odd)}."
         ),
-        fix=_fix(skipped),
+        fix=_OF_ANOTHER if elsewhere else _fix(skipped),
         locations=(*locations, *facts.locations_of((*divergence.reference, *divergence.odd))),
         evidence=tuple(_evidence(facts, divergence, skipped)),
     )
+
+
+#: how to look at a batch beside the loop
+_OF_ANOTHER = (
+    "Do not take batches from the iterator that the training loop goes over: use the batch that the loop has, or make "
+    "an iterator of its own for it."
+)
+
+
+def _taken_elsewhere(facts: Facts, divergence: Divergence) -> Site | None:
+    """Where the odd ranks took their last batch before the difference, if the others never take one of this loader
+    there: by `next()`, on the iterator of the loop."""
+    own, other = map(facts.histories.get, divergence.compared.pair)
+    before = divergence.diff.before
+    if own is None or other is None or before is None or before.kind is not EventKind.NEXT:
+        return None
+    steps = own.steps[: len(own.steps) - len(divergence.diff.left)]
+    last = next((step for step in reversed(steps) if step == before), None)
+    usual = {step.path[:1] for step in other.steps if step == before}
+    if last is None or not last.path or not usual or last.path[:1] in usual:
+        return None
+    return last.path[0]
 
 
 def _work(skipped: HistoryStep) -> str:

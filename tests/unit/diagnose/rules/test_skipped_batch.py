@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ddpdoctor.model.diagnosis import Confidence
 from tests.unit.diagnose import stories
-from tests.unit.diagnose.builders import Act, Doing, job
+from tests.unit.diagnose.builders import Act, At, Doing, job
 from tests.unit.diagnose.stories import AT, among
 from tests.unit.diagnose.verdicts import everywhere, first, verdict
 
@@ -85,3 +85,36 @@ def test_a_skip_before_the_forward_is_no_step_more_of_the_other_rank() -> None:
         found = verdict(text, order)
         assert (found.code, found.culprits.members) == ("DD207", (order.index(short),))
         assert found.locations[0].source == "continue"
+
+
+PREVIEW = """\
+def run(loader):
+    batches = iter(loader)
+    for batch in batches:
+        model(batch).sum().backward()
+        if rank == 0 and due():
+            preview(batches)
+    dist.barrier()
+
+
+def preview(batches):
+    show(next(batches))
+"""
+
+
+def test_a_batch_that_one_rank_takes_beside_the_loop() -> None:
+    # GIVEN a loader whose batches are told by the line that made the iterator, and the frames by who took them
+    run, start = At(function="run"), AT.line(20, "<module>")
+    batch = replace(run.next(2), path=(run.line(3), start))
+    step = [batch, *(replace(act, path=(act.site, start)) for act in (run.forward(4), run.backward(4)))]
+    beside = replace(batch, path=(AT.line(11, "preview"), run.line(6), start))
+    odd = Doing([*step * 2, beside, run.stop(2), run.all("barrier", 7)], callers=(start,))
+    usual = Doing([*step * 3], callers=(start,))
+    found = verdict(PREVIEW, [usual, odd, usual])
+    # THEN the line that took it is named, and not the loop
+    assert (found.code, found.culprits.members, found.locations[0].line) == ("DD207", (1,), 11)
+    assert "took a batch" in found.summary
+    # and where the others take batches there, too, nothing is said of it
+    both = Doing([*step, beside, *step[1:], *step], callers=(start,))
+    found = verdict(PREVIEW, [both, odd, both])
+    assert "took a batch" not in found.summary
