@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
@@ -39,7 +40,8 @@ def called_functions(tree: ast.Module, path: str, files: Mapping[str, bytes]) ->
 
 def _defined(tree: ast.Module, path: str, name: str, files: Mapping[str, bytes], most: int) -> Defined | None:
     """What a name means at the top of a file, if a file of the project defines it and nothing may replace it."""
-    binding = [node for node in walk(tree) if not {name, "*"}.isdisjoint(bound_by(node))]
+    bound = _bound(tree)
+    binding = [*bound.get(name, ()), *bound.get("*", ())]
     if len(binding) != 1 or not most:
         return None
     if isinstance(binding[0], (*FUNCTIONS, ast.ClassDef)):
@@ -47,6 +49,16 @@ def _defined(tree: ast.Module, path: str, name: str, files: Mapping[str, bytes],
     homes = _homes(binding[0], name, path, files) if isinstance(binding[0], ast.ImportFrom) else []
     home = source.tree_of(files[homes[0]]) if len(homes) == 1 else None
     return _defined(home, homes[0], name, files, most - 1) if home is not None else None
+
+
+@lru_cache(maxsize=32)  # as many as there are trees that are kept
+def _bound(tree: ast.Module) -> Mapping[str, Sequence[ast.AST]]:
+    """What binds each of the names in a file."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in walk(tree):
+        for name in set(bound_by(node)):
+            found.setdefault(name, []).append(node)
+    return found
 
 
 def _homes(statement: ast.ImportFrom, name: str, path: str, files: Mapping[str, bytes]) -> list[str]:

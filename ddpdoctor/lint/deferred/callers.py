@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from ddpdoctor.lint.facts import blocks
 from ddpdoctor.lint.knowledge import heuristics
@@ -110,7 +111,7 @@ class Callers:
         """Whether something names a function other than to call or to import it."""
         files = [path for path, text in self._texts.items() if name.encode() in text]
         trees = [tree for path in files if (tree := self._tree(path)) is not None]
-        return len(trees) < len(files) or any(_hands_on(tree[0], name) for tree in trees)
+        return len(trees) < len(files) or any(name in _handed_on(tree[0]) for tree in trees)
 
     def _reached(self, path: str, function: _Function, above: _Above, seen: set[str]) -> bool:
         name, depth = _called_as(function, above), len(seen)
@@ -281,11 +282,10 @@ def _defaults(function: _Function) -> dict[str, ast.expr]:
     return {one.arg: default for one, default in (*given, *named) if default is not None}
 
 
-def _hands_on(tree: ast.Module, name: str) -> bool:
-    """Whether a file names a function other than to call it, also in a text."""
+@lru_cache(maxsize=256)  # the trees are kept as long as their repository is asked about
+def _handed_on(tree: ast.Module) -> frozenset[str]:
+    """The names in a file other than to call what they name, and its texts."""
     nodes = walk(tree)
     called = {node.func for node in nodes if isinstance(node, ast.Call)}
-    if any(isinstance(node, (ast.Name, ast.Attribute)) and last_name(node) == name and node not in called
-           for node in nodes):  # fmt: skip
-        return True
-    return any(isinstance(node, ast.Constant) and node.value == name for node in nodes)
+    names = {last_name(n) for n in nodes if isinstance(n, (ast.Name, ast.Attribute)) and n not in called}
+    return frozenset(names | {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)})

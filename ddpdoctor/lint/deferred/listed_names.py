@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ddpdoctor.lint.deferred.callers import passed
 from ddpdoctor.lint.deferred.confirmation import Confirmation, ParsedPlace, parsed, path_of, places_of
@@ -68,9 +69,18 @@ def _ways(tree: ast.Module, line: int, called: str, depth: int) -> Iterator[_Lis
     if function.name == called:
         yield next(_asked(tree, function, line), None)
     elif depth:
-        for call in (node for node in walk(tree) if isinstance(node, ast.Call)):
-            if last_name(call.func) == function.name:
-                yield from _ways(tree, call.lineno, called, depth - 1)
+        for call in _calls(tree).get(function.name, ()):
+            yield from _ways(tree, call.lineno, called, depth - 1)
+
+
+@lru_cache(maxsize=32)  # as many as there are trees that are kept
+def _calls(tree: ast.Module) -> Mapping[str, Sequence[ast.Call]]:
+    """The calls in a file by the last names of what is called."""
+    found: dict[str, list[ast.Call]] = {}
+    for node in walk(tree):
+        if isinstance(node, ast.Call):
+            found.setdefault(last_name(node.func), []).append(node)
+    return found
 
 
 def _asked(tree: ast.Module, function: FunctionNode, line: int) -> Iterator[_Listed]:
