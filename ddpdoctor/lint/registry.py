@@ -243,7 +243,14 @@ class Registered:
 
 def concerned(raw: bytes) -> frozenset[str]:
     """The codes of the rules that have one of their words in the bytes, or none that they need."""
-    return frozenset(code for code in RULES if code not in WORDS or any(word in raw for word in WORDS[code]))
+    there = {word for word in _words() if word in raw}
+    return frozenset(code for code in RULES if code not in WORDS or not there.isdisjoint(WORDS[code]))
+
+
+@cache
+def _words() -> frozenset[bytes]:
+    """The words of all rules, of which many have the same."""
+    return frozenset(word for words in WORDS.values() for word in words)
 
 
 @cache

@@ -66,6 +66,7 @@ class FailingImports:
         self._bound: dict[str, frozenset[str]] = {}
         self._homes: dict[str, list[str]] = {}
         self._stars: dict[str, list[str]] = {}
+        self._hiding: dict[str, bool] = {}
 
     def first(self, path: str) -> FailingImport | None:
         """An import that fails when a file is run or imported, its own or one of what it imports."""
@@ -191,7 +192,10 @@ class FailingImports:
 
     def _may_hide(self, file: str) -> bool:
         """Whether a module may have names that are not to be seen: its own, or of what it imports all names of."""
-        return any(not one or _HIDDEN.search(self._texts[one]) for one in self._starred(file))
+        if file not in self._hiding:
+            texts = (self._texts.get(one) for one in self._starred(file))
+            self._hiding[file] = any(text is None or _HIDDEN.search(text) is not None for text in texts)
+        return self._hiding[file]
 
     def _starred(self, file: str) -> list[str]:
         """A file, and those of which it imports all names, with those of which these do; "" for one that cannot be

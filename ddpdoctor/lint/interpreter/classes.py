@@ -7,7 +7,7 @@ import ast
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import aliases
-from ddpdoctor.lint.values.abstract_objects import Class, LocalModule
+from ddpdoctor.lint.values.abstract_objects import Class, External, LocalModule
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import ClassInfo, FunctionInfo
 from ddpdoctor.program.nodes import dotted
@@ -44,14 +44,15 @@ def _plain(base: ast.expr) -> ast.expr:
 
 
 def _base(machine: Machine, info: ClassInfo, base: ast.expr) -> Value | None:
-    value: Value | None = None
+    """What a base is; of one from a library, the library."""
     if isinstance(base, ast.Name):
-        value = global_value(machine, info.module, base.id)
-    elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
-        owner = global_value(machine, info.module, base.value.id)
-        if owner is not None and isinstance(owner.object, LocalModule):
-            value = global_value(machine, owner.object.module, base.attr)
-    return value
+        return global_value(machine, info.module, base.id)
+    if not isinstance(base, ast.Attribute):
+        return None
+    owner = _base(machine, info, base.value)
+    if owner is not None and isinstance(owner.object, LocalModule):
+        return global_value(machine, owner.object.module, base.attr)
+    return owner if owner is not None and isinstance(owner.object, External) else None
 
 
 def find_method(machine: Machine, info: ClassInfo, name: str) -> FunctionInfo | None:

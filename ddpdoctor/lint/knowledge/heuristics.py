@@ -14,8 +14,9 @@ from functools import lru_cache
 from ddpdoctor.model.late_pattern import late_pattern
 from ddpdoctor.model.record import record
 
-#: characters of a text that is kept in mind: names are asked for again and again, the source of a function is not
-_NAME = 60
+#: characters of a text that is kept in mind: names and conditions are asked for again and again, the source of a
+#: function is not
+_NAME = 160
 
 
 @lru_cache(maxsize=1 << 14)
