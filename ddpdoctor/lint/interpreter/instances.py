@@ -8,9 +8,9 @@ from ddpdoctor.lint.interpreter import bases, container_mutation, signals, tenso
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed, Table
 from ddpdoctor.lint.values.join import filled_up, left_alone
-from ddpdoctor.lint.values.tags import Tag, union
+from ddpdoctor.lint.values.tags import MADE_UP, Tag, union
 from ddpdoctor.lint.values.values import (
     WORLD,
     Atom,
@@ -65,8 +65,35 @@ def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple
     return stores
 
 
+def of_parent(value: Value) -> Value:
+    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them, also inside of what
+    holds it."""
+    held = value.object
+    if isinstance(held, Items):
+        value = value.with_object(Items(tuple(map(of_parent, held.items))))
+    elif isinstance(held, Table):
+        rest = of_parent(held.rest) if held.rest is not None else None
+        entries = tuple((key, of_parent(entry)) for key, entry in held.entries)
+        value = value.with_object(Table(entries, held.complete, rest))
+    drawn = value.tags & (MADE_UP | Tag.RANDOM | Tag.OWN)
+    if len(value.atoms) > 1 or not (drawn or value.taint is Taint.RANK_LOCAL):
+        return value
+    return unknown("of the parent", value.atoms, tags=value.tags & ~drawn).with_object(value.object)
+
+
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
-    """`self.name`, from what the object's own methods store, `__init__` first."""
+    """`self.name`, from what the object's own methods store, `__init__` first; of an object that the parent of all
+    processes has made, what it drew once for all of them."""
+    value = _instance_value(machine, frame, owner, obj, name)
+    if value is None or not machine.handed or symbol_key(owner) not in machine.handed:
+        return value
+    inner = symbol_key(value) if isinstance(value.object, Instance) else None
+    if inner is not None:
+        machine.handed |= {inner}
+    return of_parent(value)
+
+
+def _instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     for info in mro(machine, obj.info):
         flag = signals.part(info.module, (info.name, name)) if info.module.flags is not NO_FLAGS else None
         if flag is not None:
