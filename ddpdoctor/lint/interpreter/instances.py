@@ -8,7 +8,8 @@ from ddpdoctor.lint.interpreter import bases, container_mutation, signals, tenso
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed, Table
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed, Made, Table
+from ddpdoctor.lint.values.iteration import ITERATOR
 from ddpdoctor.lint.values.join import filled_up, left_alone
 from ddpdoctor.lint.values.tags import MADE_UP, Tag, union
 from ddpdoctor.lint.values.values import (
@@ -116,8 +117,8 @@ def _instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance,
         so_far = machine.heap.get((key, name))
         if so_far is not None:
             return so_far
-    wrapped = _wrapped_by_caller(machine, obj, key, name)
-    return wrapped or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+    placed = _placed_by_caller(machine, obj, key, name)
+    return placed or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
 
 
 def _is_left_open(machine: Machine, obj: Instance, name: str) -> bool:
@@ -128,13 +129,14 @@ def _is_left_open(machine: Machine, obj: Instance, name: str) -> bool:
     return isinstance(declared, ast.Constant) and declared.value is None
 
 
-def _wrapped_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:
-    """The wrapper that a method which runs now has already stored, in place of the network that another one has, also
-    of a base: `self.model = DDP(self.model)`, and then `self.fit()`."""
-    if key is None or not _is_being_stored(machine, obj, name):
+def _placed_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:
+    """What a method which runs now has already stored: the iterator of its loop, or the wrapper in place of the network
+    that another one has, also of a base (`self.model = DDP(self.model)`, and then `self.fit()`)."""
+    so_far = machine.heap.get((key, name)) if key is not None else None
+    if so_far is None or not _is_being_stored(machine, obj, name):
         return None
-    so_far = machine.heap.get((key, name))
-    return wrapping.among([so_far]) if so_far is not None else None
+    made = so_far.object
+    return so_far if isinstance(made, Made) and made.path == ITERATOR else wrapping.among([so_far])
 
 
 def _known(machine: Machine, owner: Value, obj: Instance, name: str) -> Value | None:
