@@ -93,7 +93,7 @@ def _asks(facts: ModuleFacts, function: FunctionInfo, node: ast.Call) -> bool:
     return any(aliases.canonical(helper.module.imported(n.func)) in _RANKS for n in inside)
 
 
-def _helper(facts: ModuleFacts, function: FunctionInfo, path: tuple[str, ...]) -> FunctionInfo | None:
+def _helper(facts: ModuleFacts, function: FunctionInfo, path: list[str]) -> FunctionInfo | None:
     """The function of the project that is called so: by its name, or by that of its file and its own."""
     value = global_value(facts.analysis, function.module, path[0]) if 0 < len(path) <= 2 else None
     if value is not None and len(path) == 2:

@@ -3,9 +3,9 @@
 ## What it does
 Finds `loss.backward()` where the loss was computed by the network inside the wrapper: by `model.module(x)`, or by the
 name that the network had before it was wrapped. Of another method, `model.module.compute_loss(x)`, it is a warning, if
-the function calls the wrapped model nowhere; so it is of an object that lint does not see (a registry makes it) and
-that was made with the network before this was wrapped. Also finds `loss.backward()` in the `training_step` of a LightningModule
-that sets `automatic_optimization = False`, where `self.manual_backward(loss)` belongs.
+the function calls the wrapped model nowhere; so it is of an object that lint does not see (a registry makes it), and
+that was made with the network before this was wrapped. Also finds `loss.backward()` in the `training_step` of a
+LightningModule that sets `automatic_optimization = False`, where `self.manual_backward(loss)` belongs.
 
 ## Why it harms
 DDP averages gradients only after a forward pass through the wrapper. Without one, every rank keeps its own gradients.
