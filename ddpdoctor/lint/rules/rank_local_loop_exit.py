@@ -43,12 +43,12 @@ No automatic fix: the author must choose the decision that all ranks take togeth
 
 ## When it is wrong
 Only data that provably differs counts; what one rank alone has changed, a counter of bad epochs, say, is a warning,
-unless the ranks run a collective by which one tells the others. Whether there is any data at all is a hint. A flag that
-went through a collective is the same everywhere and is not reported; nor is one computed by a function that could not
-be seen, but for a loss from which the rank then goes backward (a warning: the function may gather what all ranks
-computed); nor the loss of an evaluation that every rank repeats over all of the data. Where a flag or an option is such
-that no model is wrapped, nothing is said of backward passes. Blocks of `Join` with `enable` or
-`throw_on_early_termination` are not reported.
+unless the ranks run a collective by which one tells the others. Whether there is any data at all is a hint; a batch
+that is None is a warning where the program's own `collate_fn` gives None. A flag that went through a collective is the
+same everywhere and is not reported; nor is one computed by a function that could not be seen, but for a loss from which
+the rank then goes backward (a warning: the function may gather what all ranks computed); nor the loss of an evaluation
+that every rank repeats over all of the data. Where a flag or an option is such that no model is wrapped, nothing is
+said of backward passes. Blocks of `Join` with `enable` or `throw_on_early_termination` are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
