@@ -11,7 +11,6 @@ from ddpdoctor.lint.facts.module_facts import ModuleFacts
 from ddpdoctor.lint.interpreter import batches
 from ddpdoctor.lint.interpreter.trace import Branch
 from ddpdoctor.lint.values.abstract_objects import Function, Made
-from ddpdoctor.lint.values.values import Value
 from ddpdoctor.program.modules import FunctionInfo
 from ddpdoctor.program.nodes import walk
 from ddpdoctor.program.text import expression_of
@@ -31,7 +30,7 @@ def emptied_by(facts: ModuleFacts, branch: Branch) -> str:
         if not around or over is None or not _binds(loop.node, name) or batches.same_everywhere(over):
             continue
         loader = loaders.loader_of(over)
-        collate = _function(loader.argument(*_COLLATE)) if loader is not None else None
+        collate = collate_of(loader) if loader is not None else None
         if collate is not None and any(map(_may_be_none, _returned(collate))):
             return collate.name
     return ""
@@ -53,8 +52,10 @@ def _binds(loop: ast.AST, name: str) -> bool:
     return target is not None and any(isinstance(node, ast.Name) and node.id == name for node in walk(target))
 
 
-def _function(value: Value | None) -> FunctionInfo | None:
-    """The function of the project that a loader is given, also one to which some arguments are given before."""
+def collate_of(loader: Made) -> FunctionInfo | None:
+    """The function of the project by which a loader puts its batches together, also one to which some arguments are
+    given before."""
+    value = loader.argument(*_COLLATE)
     made = value.object if value is not None else None
     if isinstance(made, Made) and made.path == "functools.partial" and made.args:
         made = made.args[0].object
