@@ -30,13 +30,18 @@ def start_anew(facts: ModuleFacts, loader: Made) -> bool:
     workers = loader.argument(5, "num_workers")
     if workers is None or (workers.known and not workers.constant) or loader.argument(8, "worker_init_fn") is not None:
         return False
-    written = [k.value for k in loader.node.keywords if k.arg == "multiprocessing_context"] if loader.node else []
-    given = [value for node in written for value in (node, *_assigned(facts, loader.site, node))]
+    given = _contexts(facts, loader)
     if not given:
         starts = (call.argument(0, "method") for call in facts.methods("set_start_method"))
         named = (call.argument(0, "method") for call in facts.named(*_SETTING))
         return any(value is not None and value.constant in _ANEW for value in (*starts, *named))
     return any(isinstance(n, ast.Constant) and n.value in _ANEW for value in given for n in walk(value))
+
+
+def _contexts(facts: ModuleFacts, loader: Made) -> list[ast.expr]:
+    """What a loader is told of how its workers start, as it is written there or where a variable gets it."""
+    written = [k.value for k in loader.node.keywords if k.arg == "multiprocessing_context"] if loader.node else []
+    return [value for node in written for value in (node, *_assigned(facts, loader.site, node))]
 
 
 def _assigned(facts: ModuleFacts, place: SourceSite, node: ast.expr) -> list[ast.expr]:
