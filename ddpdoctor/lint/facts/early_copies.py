@@ -15,7 +15,7 @@ from ddpdoctor.lint.values.abstract_objects import Made
 from ddpdoctor.lint.values.values import Value
 from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program.enclosing import innermost_function
-from ddpdoctor.program.modules import ClassInfo
+from ddpdoctor.program.modules import ClassInfo, Module
 from ddpdoctor.program.nodes import last_name, walk
 from ddpdoctor.program.sites import SourceSite
 
@@ -94,11 +94,45 @@ def _may_be_loaded(facts: ModuleFacts, copy: CallEvent) -> bool:
 
 
 def _teaches(facts: ModuleFacts, copy: CallEvent, name: str) -> bool:
-    """Whether the copy is asked in a loop of its function that goes backward: `targets = teacher(images)`."""
-    if copy.site.file != facts.module.path or not name or _may_be_loaded(facts, copy):
+    """Whether the copy is asked in a loop that goes backward, `targets = teacher(images)`, of its function, or of one
+    that this one returns it to."""
+    if not name or _may_be_loaded(facts, copy):
         return False
-    scope = innermost_function(facts.module.tree, copy.site.line) or facts.module.tree
-    loops = (node for node in walk(scope) if isinstance(node, ast.For) and node.lineno > copy.site.line)
+    modules = {module.path: module for module in facts.modules}
+    places = [copy.site, *reversed(copy.context.chain)]
+    for place, call in zip(places, [*places[1:], None], strict=True):
+        module = modules.get(place.file)
+        if module is None:
+            return False
+        scope = innermost_function(module.tree, place.line)
+        if _asks(scope or module.tree, place, name):
+            return True
+        name = _received(scope, name, modules.get(call.file), call) if scope is not None and call is not None else ""
+        if not name:
+            return False
+    return False
+
+
+def _received(scope: ast.AST, name: str, module: Module | None, call: SourceSite) -> str:
+    """The variable in which a caller receives what a function returns under a name; "" if there is none."""
+    returned = [node.value for node in walk(scope) if isinstance(node, ast.Return) and node.value is not None]
+    if len(returned) != 1 or module is None:
+        return ""
+    parts = returned[0].elts if isinstance(returned[0], ast.Tuple) else [returned[0]]
+    position = next((i for i, part in enumerate(parts) if isinstance(part, ast.Name) and part.id == name), None)
+    for node in module.of(ast.Assign):
+        if position is None or not isinstance(node.value, ast.Call) or node.value.lineno != call.line:
+            continue
+        target = node.targets[0]
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        if len(names) == len(parts) and isinstance(names[position], ast.Name):
+            return last_name(names[position])
+    return ""
+
+
+def _asks(scope: ast.AST, place: SourceSite, name: str) -> bool:
+    """Whether what a variable holds is called in the first loop after a place that goes backward."""
+    loops = (node for node in walk(scope) if isinstance(node, ast.For) and node.lineno > place.line)
     for loop in loops:
         called = [node.func for node in walk(loop) if isinstance(node, ast.Call)]
         if any(isinstance(func, ast.Attribute) and func.attr == "backward" for func in called):

@@ -25,17 +25,20 @@ class Step(NamedTuple):
 
 
 class Log(NamedTuple):
-    """`self.log(name, value)` in a method that a hook calls, with the methods that lead there, the hook first."""
+    """`self.log(name, value)` in a method that a hook calls, with the methods that lead there, the hook first; or an
+    entry of the dict that `self.log_dict` is given."""
 
     steps: tuple[Step, ...]
     call: ast.Call
+    name: ast.expr
+    value: ast.expr
 
     def may_be(self, metric: str) -> bool:
         """Whether it logs this metric: under its name, or one that is put together and whose known parts fit; any does
         if the metric is not known."""
         if not metric:
             return True
-        pattern = _pattern(self.call.args[0], self.steps)
+        pattern = _pattern(self.name, self.steps)
         known = pattern.replace(_ANYTHING, "")
         return bool(known) and re.fullmatch(pattern, metric) is not None
 
@@ -63,11 +66,27 @@ def _logs(machine: Machine, info: ClassInfo, steps: tuple[Step, ...]) -> Iterato
         if text_of(node.func.value) != "self":
             continue
         if node.func.attr == "log" and len(node.args) > 1:
-            yield Log(steps, node)
+            yield Log(steps, node, *node.args[:2])
+            continue
+        if node.func.attr == "log_dict" and node.args:
+            yield from (Log(steps, node, *entry) for entry in _entries(node.args[0], steps[-1].info.node))
             continue
         method = find_method(machine, info, node.func.attr)
         if method is not None and len(steps) < _DEEPEST and all(step.info is not method for step in steps):
             yield from _logs(machine, info, (*steps, Step(method, _given(method, node))))
+
+
+def _entries(logged: ast.expr, function: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The names and values of a dict that is written there, or assigned to a variable before."""
+    shown = [logged]
+    if isinstance(logged, ast.Name):
+        assigned = (node for node in walk(function) if isinstance(node, ast.Assign))
+        shown = [a.value for a in assigned if any(isinstance(t, ast.Name) and t.id == logged.id for t in a.targets)]
+    for made in shown:
+        if isinstance(made, ast.DictComp):
+            yield made.key, made.value
+        elif isinstance(made, ast.Dict):
+            yield from ((key, value) for key, value in zip(made.keys, made.values, strict=True) if key is not None)
 
 
 def _unreached(step: Step) -> set[int]:
@@ -120,6 +139,39 @@ def _pattern(name: ast.expr, steps: tuple[Step, ...]) -> str:
     if isinstance(name, ast.Name) and len(steps) > 1 and name.id in steps[-1].given:
         return _pattern(steps[-1].given[name.id], steps[:-1])
     return _ANYTHING
+
+
+def settings(expression: ast.expr, steps: tuple[Step, ...], info: ClassInfo) -> list[ast.expr]:
+    """The dicts that `**expression` may be in the last of these methods, of those that are written in the class or in
+    the methods; with something else among them where not all are."""
+    if isinstance(expression, ast.Name) and steps and expression.id in steps[-1].given:
+        return settings(steps[-1].given[expression.id], steps[:-1], info)
+    if isinstance(expression, ast.Attribute) and text_of(expression.value) == "self":
+        declared = info.constants.get(expression.attr)
+        return [declared] if declared is not None and expression.attr not in info.stores else [expression]
+    if not isinstance(expression, ast.Subscript):
+        return [expression]
+    held = [of for whole in settings(expression.value, steps, info) for of in entries(whole) or [(None, whole)]]
+    chosen = _constant(expression.slice, steps)
+    fitting = [value for name, value in held if chosen is None or name in (None, chosen)]
+    return fitting or [expression]
+
+
+def entries(made: ast.expr) -> list[tuple[object, ast.expr]] | None:
+    """The entries of a dict that is written there; None of other things."""
+    if isinstance(made, ast.Dict) and all(isinstance(key, ast.Constant) for key in made.keys):
+        return [(getattr(key, "value", None), value) for key, value in zip(made.keys, made.values, strict=True)]
+    if isinstance(made, ast.Call) and last_name(made.func) == "dict" and not made.args:
+        named = [(keyword.arg, keyword.value) for keyword in made.keywords]
+        return list(named) if all(name is not None for name, _ in named) else None
+    return None
+
+
+def _constant(expression: ast.expr, steps: tuple[Step, ...]) -> object:
+    """What is known of an expression in the last of these methods: a constant, or None."""
+    while isinstance(expression, ast.Name) and steps and expression.id in steps[-1].given:
+        expression, steps = steps[-1].given[expression.id], steps[:-1]
+    return expression.value if isinstance(expression, ast.Constant) else None
 
 
 def is_on_first(log: Log) -> bool:

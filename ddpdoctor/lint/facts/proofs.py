@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ddpdoctor.lint.facts import blocks, early_questions, meeting_later, single_process
+from ddpdoctor.lint.facts import blocks, early_questions, empty_batches, meeting_later, single_process
 from ddpdoctor.lint.facts.handed_functions import handed_on
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.trace import Branch
@@ -45,6 +45,7 @@ def severity(facts: ModuleFacts, item: CollectiveDivergence) -> Severity | None:
     # whether there is anything differs seldom, as first looks have shown: most who leave do by a loss that is not
     # finite, or by what an object has kept of this rank's data
     likely = heuristics.ASKS_FINITE.found_in(item.branch.text) or (not item.branch.tags & PROVEN and _differs(item))
+    likely = likely or bool(empty_batches.emptied_by(facts, item.branch))
     return Severity.WARNING if likely else Severity.HINT
 
 
@@ -117,7 +118,7 @@ def recurs(test: ast.expr) -> bool:
 def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> Conditional:
     """The message of a divergence, with the circumstance first on which it rests."""
     if item.local:
-        rests_on = meeting_later.circumstance(facts, item) or ("" if _differs(item) else _IF_APART)
+        rests_on = meeting_later.circumstance(facts, item) or ("" if _differs(item) else _if_apart(facts, item))
     else:
         rests_on = _circumstance(facts, item)
     return Conditional(rests_on, message)
@@ -125,6 +126,12 @@ def worded(facts: ModuleFacts, item: CollectiveDivergence, message: str) -> Cond
 
 #: what a divergence rests on whose data need not differ
 _IF_APART = "if what is asked here ever differs between ranks, "
+
+
+def _if_apart(facts: ModuleFacts, item: CollectiveDivergence) -> str:
+    """The same, with what makes it differ where that is known."""
+    name = empty_batches.emptied_by(facts, item.branch)
+    return f"where {name} finds no sample of a rank's batch that it can use, " if name else _IF_APART
 
 
 def _differs(item: CollectiveDivergence) -> bool:

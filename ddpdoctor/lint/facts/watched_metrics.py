@@ -7,9 +7,9 @@ import ast
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import logged_values
-from ddpdoctor.lint.facts.logged_values import Step
+from ddpdoctor.lint.facts.logged_values import Log, Step
 from ddpdoctor.lint.facts.module_facts import ModuleFacts
-from ddpdoctor.lint.interpreter.classes import external_bases, find_method
+from ddpdoctor.lint.interpreter.classes import external_bases, find_method, mro
 from ddpdoctor.lint.interpreter.names import global_value
 from ddpdoctor.lint.knowledge import frameworks
 from ddpdoctor.lint.values.abstract_objects import Class
@@ -122,7 +122,7 @@ def told_alone(facts: ModuleFacts) -> SourceSite | None:
             own = (
                 site_of(log.steps[-1].info.module, log.call)
                 for log in logged_values.of_hooks(facts.analysis, info, training=False)
-                if _is_own(facts, info, log.steps, log.call)
+                if _is_own(facts, info, log)
             )
             first = next(own, None)
             if first is not None and frameworks.MODULE in map(frameworks.kind, external_bases(facts.analysis, info)):
@@ -137,12 +137,12 @@ def logged_alone(facts: ModuleFacts, metric: str) -> SourceSite | None:
     for module in facts.modules:
         for info in module.classes:
             logs = logged_values.of_hooks(facts.analysis, info, training=not metric)
-            calls = [(log.steps, log.call) for log in logs if log.may_be(metric)]
-            if not calls or frameworks.MODULE not in map(frameworks.kind, external_bases(facts.analysis, info)):
+            fitting = [log for log in logs if log.may_be(metric)]
+            if not fitting or frameworks.MODULE not in map(frameworks.kind, external_bases(facts.analysis, info)):
                 continue
-            if not all(_is_own(facts, info, steps, call) for steps, call in calls):
+            if not all(_is_own(facts, info, log) for log in fitting):
                 return None
-            found.extend(site_of(module, call) for _, call in calls)
+            found.extend(site_of(log.steps[-1].info.module, log.call) for log in fitting)
     return found[0] if found else None
 
 
@@ -172,11 +172,23 @@ def _asks_for_several(value: ast.expr) -> bool | None:
     return value.value not in (None, 0, 1, "0", "1", "auto") if isinstance(value, ast.Constant) else None
 
 
-def _is_own(facts: ModuleFacts, info: ClassInfo, steps: tuple[Step, ...], call: ast.Call) -> bool:
+def _is_own(facts: ModuleFacts, info: ClassInfo, log: Log) -> bool:
     """Whether nothing reduces what is logged: neither the call, nor what the value is computed by."""
-    if any(keyword.arg in (None, "sync_dist") for keyword in call.keywords):
+    if any(keyword.arg == "sync_dist" for keyword in log.call.keywords):
         return False
-    return _of_this_rank(facts, info, steps, call.args[1], 0)
+    unpacked = [keyword.value for keyword in log.call.keywords if keyword.arg is None]
+    if any(_may_synchronise(facts, info, log, settings) for settings in unpacked):
+        return False
+    return _of_this_rank(facts, info, log.steps, log.value, 0)
+
+
+def _may_synchronise(facts: ModuleFacts, info: ClassInfo, log: Log, unpacked: ast.expr) -> bool:
+    """Whether `**unpacked` has the option in it that reduces over the ranks, or may have it."""
+    for owner in mro(facts.analysis, info):
+        made = list(map(logged_values.entries, logged_values.settings(unpacked, log.steps, owner)))
+        if all(entries is not None for entries in made):
+            return any(name == "sync_dist" for entries in made for name, _ in entries or ())
+    return True
 
 
 #: assignments and methods of the class that are followed
@@ -202,7 +214,7 @@ def _made_of(names: set[str], steps: tuple[Step, ...]) -> tuple[list[ast.expr], 
     step = steps[-1]
     nodes = walk(step.info.node)
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and _bound(n.targets) & names]
-    made += [n.iter for n in nodes if isinstance(n, ast.For) and _bound([n.target]) & names]
+    made += [n.iter for n in nodes if isinstance(n, (ast.For, ast.comprehension)) and _bound([n.target]) & names]
     return (made, steps) if made else ([step.given[name] for name in sorted(names & step.given.keys())], steps[:-1])
 
 

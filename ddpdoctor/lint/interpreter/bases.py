@@ -79,7 +79,10 @@ def given_field(machine: Machine, obj: Instance, name: str) -> Value | None:
         return None
     options = _options_of(holder)
     if options is not None:
-        return unknown("attribute", options.atoms, name, taint=Taint.GIVEN)
+        # options that are declared by a loop over the fields have the fields' own defaults
+        declared = any(name in module.options for module in machine.reached.values())
+        made = NO_TAGS if declared else _made_up_by_default(machine, obj.info, name)
+        return unknown("attribute", options.atoms, name, taint=Taint.GIVEN, tags=made)
     # what all ranks were sent has the name as well
     agreed = holder.taint is Taint.UNIFORM or holder.tags & Tag.AGREED
     made = NO_TAGS if agreed else _made_up_by_default(machine, obj.info, name)

@@ -108,6 +108,8 @@ class EnclosingLoop:
     target: str
     #: it goes through a few objects of the project, with a turn for each
     unrolled: bool = False
+    #: the iterator that it takes its elements from, if others may take some as well
+    iterator: Value | None = None
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -8,9 +8,10 @@ from ddpdoctor.lint.interpreter import bases, container_mutation, signals, tenso
 from ddpdoctor.lint.interpreter.classes import find_method, mro
 from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
-from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed, Made, Table
+from ddpdoctor.lint.values.iteration import ITERATOR
 from ddpdoctor.lint.values.join import filled_up, left_alone
-from ddpdoctor.lint.values.tags import Tag, union
+from ddpdoctor.lint.values.tags import MADE_UP, Tag, union
 from ddpdoctor.lint.values.values import (
     WORLD,
     Atom,
@@ -65,8 +66,35 @@ def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple
     return stores
 
 
+def of_parent(value: Value) -> Value:
+    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them, also inside of what
+    holds it."""
+    held = value.object
+    if isinstance(held, Items):
+        value = value.with_object(Items(tuple(map(of_parent, held.items))))
+    elif isinstance(held, Table):
+        rest = of_parent(held.rest) if held.rest is not None else None
+        entries = tuple((key, of_parent(entry)) for key, entry in held.entries)
+        value = value.with_object(Table(entries, held.complete, rest))
+    drawn = value.tags & (MADE_UP | Tag.RANDOM | Tag.OWN)
+    if len(value.atoms) > 1 or not (drawn or value.taint is Taint.RANK_LOCAL):
+        return value
+    return unknown("of the parent", value.atoms, tags=value.tags & ~drawn).with_object(value.object)
+
+
 def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
-    """`self.name`, from what the object's own methods store, `__init__` first."""
+    """`self.name`, from what the object's own methods store, `__init__` first; of an object that the parent of all
+    processes has made, what it drew once for all of them."""
+    value = _instance_value(machine, frame, owner, obj, name)
+    if value is None or not machine.handed or symbol_key(owner) not in machine.handed:
+        return value
+    inner = symbol_key(value) if isinstance(value.object, Instance) else None
+    if inner is not None:
+        machine.handed |= {inner}
+    return of_parent(value)
+
+
+def _instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, name: str) -> Value | None:
     for info in mro(machine, obj.info):
         flag = signals.part(info.module, (info.name, name)) if info.module.flags is not NO_FLAGS else None
         if flag is not None:
@@ -89,8 +117,8 @@ def instance_value(machine: Machine, frame: Frame, owner: Value, obj: Instance, 
         so_far = machine.heap.get((key, name))
         if so_far is not None:
             return so_far
-    wrapped = _wrapped_by_caller(machine, obj, key, name)
-    return wrapped or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
+    placed = _placed_by_caller(machine, obj, key, name)
+    return placed or container_mutation.so_far(machine, key, name, _known(machine, owner, obj, name))
 
 
 def _is_left_open(machine: Machine, obj: Instance, name: str) -> bool:
@@ -101,13 +129,14 @@ def _is_left_open(machine: Machine, obj: Instance, name: str) -> bool:
     return isinstance(declared, ast.Constant) and declared.value is None
 
 
-def _wrapped_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:
-    """The wrapper that a method which runs now has already stored, in place of the network that another one has, also
-    of a base: `self.model = DDP(self.model)`, and then `self.fit()`."""
-    if key is None or not _is_being_stored(machine, obj, name):
+def _placed_by_caller(machine: Machine, obj: Instance, key: int | None, name: str) -> Value | None:
+    """What a method which runs now has already stored: the iterator of its loop, or the wrapper in place of the network
+    that another one has, also of a base (`self.model = DDP(self.model)`, and then `self.fit()`)."""
+    so_far = machine.heap.get((key, name)) if key is not None else None
+    if so_far is None or not _is_being_stored(machine, obj, name):
         return None
-    so_far = machine.heap.get((key, name))
-    return wrapping.among([so_far]) if so_far is not None else None
+    made = so_far.object
+    return so_far if isinstance(made, Made) and made.path == ITERATOR else wrapping.among([so_far])
 
 
 def _known(machine: Machine, owner: Value, obj: Instance, name: str) -> Value | None:

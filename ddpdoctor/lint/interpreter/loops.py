@@ -18,7 +18,14 @@ from ddpdoctor.lint.knowledge import aliases
 from ddpdoctor.lint.knowledge.collectives import WRAPPERS
 from ddpdoctor.lint.values.abstract_objects import External, Function, Given, Instance, Items, ItemsByRank, Made
 from ddpdoctor.lint.values.containers import with_functions
-from ddpdoctor.lint.values.iteration import count_of, iterated_of, only_element, unknown_element, zipped_with
+from ddpdoctor.lint.values.iteration import (
+    count_of,
+    iterated_of,
+    iterator_of,
+    only_element,
+    unknown_element,
+    zipped_with,
+)
 from ddpdoctor.lint.values.join import Decision, merge
 from ddpdoctor.lint.values.symbols import NO_SYMBOL
 from ddpdoctor.lint.values.tags import MODEL, ORIGIN, REASONS, Tag, Tags
@@ -120,7 +127,9 @@ def for_loop(machine: Machine, frame: Frame, node: Any) -> None:
     if element is not None:
         element = batches.taken(frame, node, iterated, element)
     known = _known_objects(node, iterated) if element is None else ()
-    loop = EnclosingLoop(node, machine.site(frame, node), iterated, text_of(node.target), bool(known))
+    loop = EnclosingLoop(
+        node, machine.site(frame, node), iterated, text_of(node.target), bool(known), iterator_of(over)
+    )
     begun: list[Iteration] = []
     if not machine.silent:
         index = len(machine.calls)

@@ -153,6 +153,8 @@ class Machine(ABC):
     set_orders: dict[int, SourceSite] = field(default_factory=dict)
     #: elements over which loops iterate, by the number of their symbol
     elements: set[int] = field(default_factory=set)
+    #: objects that one process has made and handed to those that it starts, by key, as long as those run
+    handed: frozenset[int] = frozenset()
     #: observations for questions about single conditions; None in a lint run
     observed: Observations | None = None
 

@@ -94,8 +94,10 @@ def cast(path: str, args: tuple[Value, ...], site: SourceSite) -> Value:
             taint = max(a.taint for a in args)
         return unknown(path, site, taint=taint, tags=join_tags(args) & (DATA | Tag.OF_SHARE))
     result = lift(path, CASTS[path], args)
+    if path not in ("builtins.str", "builtins.int"):
+        return result
     # the same number in another form
-    return result.tagged(args[0].tags & Tag.SPAWNED) if path in ("builtins.str", "builtins.int") else result
+    return result.tagged(args[0].tags & Tag.SPAWNED | made_up(args[0].tags))
 
 
 def made_by(call: FunctionCall) -> Value:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ddpdoctor.lint.interpreter.frame import Frame
+from ddpdoctor.lint.interpreter.instances import of_parent
 from ddpdoctor.lint.interpreter.invocations import FunctionCall
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.knowledge import frameworks
-from ddpdoctor.lint.values.abstract_objects import Function, Items, Table
-from ddpdoctor.lint.values.tags import MADE_UP, Tag
-from ddpdoctor.lint.values.values import RANK_NUMBERS, Taint, Value, const, symbol_key, unknown
+from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import RANK_NUMBERS, Value, const, symbol_key
 from ddpdoctor.program.sites import SourceSite
 
 SPAWNED = RANK_NUMBERS.tagged(Tag.SPAWNED)
@@ -34,30 +35,18 @@ def _spawn(call: FunctionCall, function: int, arguments: int) -> None:
     """`spawn(function, arguments)`, each at its position."""
     target = call.argument(function, "fn")
     if target is not None:
-        given = map(_of_parent, _handed(call.machine, _items(call.argument(arguments, "args"))))
+        given = map(of_parent, _handed(call.machine, _items(call.argument(arguments, "args"))))
         start(call.machine, call.frame, target, [SPAWNED, *given], call.site)
 
 
 def start(machine: Machine, frame: Frame, target: Value, args: list[Value], site: SourceSite) -> None:
     """Simulate a function that external code calls: in new processes, or with options as its arguments."""
     if isinstance(target.object, Function) and not machine.silent:
+        before = machine.handed
+        made = {key for value in args if isinstance(value.object, Instance) and (key := symbol_key(value)) is not None}
+        machine.handed = before | made
         machine.run_spawned(target.object.info, args, frame, site)
-
-
-def _of_parent(value: Value) -> Value:
-    """What one process has drawn, or read from its clock, and hands to all ranks: equal on them, also inside of what
-    holds it."""
-    held = value.object
-    if isinstance(held, Items):
-        value = value.with_object(Items(tuple(map(_of_parent, held.items))))
-    elif isinstance(held, Table):
-        rest = _of_parent(held.rest) if held.rest is not None else None
-        entries = tuple((key, _of_parent(entry)) for key, entry in held.entries)
-        value = value.with_object(Table(entries, held.complete, rest))
-    drawn = value.tags & (MADE_UP | Tag.RANDOM | Tag.OWN)
-    if len(value.atoms) > 1 or not (drawn or value.taint is Taint.RANK_LOCAL):
-        return value
-    return unknown("of the parent", value.atoms, tags=value.tags & ~drawn).with_object(value.object)
+        machine.handed = before
 
 
 def _handed(machine: Machine, given: list[Value]) -> list[Value]:
@@ -65,7 +54,7 @@ def _handed(machine: Machine, given: list[Value]) -> list[Value]:
     keys = {key for value in given if (key := symbol_key(value)) is not None}
     for (owner, name), held in list(machine.heap.items()):
         if owner in keys:
-            machine.heap[(owner, name)] = _of_parent(held)
+            machine.heap[(owner, name)] = of_parent(held)
     return given
 
 
@@ -80,5 +69,5 @@ def _items(given: Value | None) -> list[Value]:
 def _process(call: FunctionCall) -> None:
     target, args = call.keyword("target"), _handed(call.machine, _items(call.keyword("args")))
     if target is not None:
-        given = [RANK_NUMBERS if a.tags & Tag.INDEX else _of_parent(a) for a in args]
+        given = [RANK_NUMBERS if a.tags & Tag.INDEX else of_parent(a) for a in args]
         start(call.machine, call.frame, target, given, call.site)

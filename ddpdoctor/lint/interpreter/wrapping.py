@@ -52,7 +52,8 @@ def remember(machine: Machine, frame: Frame, args: tuple[Value, ...], node: ast.
     if key is None or args[0].tags & Tag.WRAPPED:
         return
     text = text_of(node.args[0]) if node.args and isinstance(node.args[0], (ast.Name, ast.Attribute)) else ""
-    wrap = Wrap(frame.guards, text, _unique(frame, args[0]), site, _replaced(frame, text, node))
+    unique = _unique(machine, frame, args[0])
+    wrap = Wrap(frame.guards, text, unique, site, _replaced(frame, text, node))
     machine.wrapped.setdefault(key, wrap)
 
 
@@ -70,8 +71,12 @@ def _replaced(frame: Frame, text: str, node: ast.Call) -> str:
     )
 
 
-def _unique(frame: Frame, network: Value) -> bool:
+def _unique(machine: Machine, frame: Frame, network: Value) -> bool:
     obj = network.object
+    if isinstance(obj, Method):
+        # `build(settings).to(device)`
+        made = next((call for call in machine.calls if call.result.atoms == network.atoms), None)
+        return made is not None and made.context.function is frame.function and not made.context.loops
     if not isinstance(obj, (Instance, Made)):
         return obj is None
     site = obj.site
@@ -115,7 +120,23 @@ def forwarded(call: MethodCall, target: Value, result: Value) -> Value:
             if given & Tag.BYPASS:
                 return result.tagged(Tag.BYPASS)  # `net.get_normalized_probs(output)`
             return result.tagged(Tag.BY_METHOD) if given & Tag.BATCH and not given & Tag.DDP else result
-    return result.tagged(Tag.BYPASS) if inner(machine, frame, target, node) else result
+    if inner(machine, frame, target, node):
+        return result.tagged(Tag.BYPASS)
+    given = union(value.tags for value in call.given)
+    held = given & Tag.BATCH and not given & Tag.DDP and _holds_inner(machine, frame, target)
+    return result.tagged(Tag.BY_HOLDER) if held else result
+
+
+def _holds_inner(machine: Machine, frame: Frame, target: Value) -> bool:
+    """Whether something that is not seen was made with a network that is now in a wrapper, and got no wrapper later:
+    `objective = build("objective", net)`, `net = DDP(net)`."""
+    made, key = target.object, symbol_key(target)
+    if not isinstance(made, Made) or key is None or target.tags & (MODEL | Tag.PREPARED | Tag.SHARDED):
+        return False
+    given = (*made.args, *(value for _, value in made.keywords))
+    if any(is_wrapped(value) for value in given) or not any(inner(machine, frame, value, None) for value in given):
+        return False
+    return not any(owner == key and is_wrapped(value) for (owner, _), value in machine.heap.items())
 
 
 def attribute(machine: Machine, frame: Frame, owner: Value, name: str, node: ast.AST) -> Value | None:

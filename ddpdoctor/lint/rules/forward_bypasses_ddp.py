@@ -3,8 +3,9 @@
 ## What it does
 Finds `loss.backward()` where the loss was computed by the network inside the wrapper: by `model.module(x)`, or by the
 name that the network had before it was wrapped. Of another method, `model.module.compute_loss(x)`, it is a warning, if
-the function calls the wrapped model nowhere. Also finds `loss.backward()` in the `training_step` of a LightningModule
-that sets `automatic_optimization = False`, where `self.manual_backward(loss)` belongs.
+the function calls the wrapped model nowhere; so it is of an object that lint does not see (a registry makes it), and
+that was made with the network before this was wrapped. Also finds `loss.backward()` in the `training_step` of a
+LightningModule that sets `automatic_optimization = False`, where `self.manual_backward(loss)` belongs.
 
 ## Why it harms
 DDP averages gradients only after a forward pass through the wrapper. Without one, every rank keeps its own gradients.
@@ -102,6 +103,15 @@ def _inside(facts: ModuleFacts, passes: list[CallEvent]) -> Iterator[Finding | N
                 "if that method computes with its parameters, ",
                 "gradients stay on their own rank: this loss was computed by a method of the network inside "
                 "DistributedDataParallel; call the wrapped model instead, whose forward can call the method",
+            )
+            yield facts.finding(
+                RULE, call.site, message, related=related, context=call.context, severity=Severity.WARNING
+            )
+        elif tags & Tag.BY_HOLDER and not _calls_wrapper(facts, call):
+            message = Conditional(
+                "if what computes this loss does so with the network that it was given, ",
+                "gradients stay on their own rank: it was made with the network and not with the wrapper around it; "
+                "wrap the network first",
             )
             yield facts.finding(
                 RULE, call.site, message, related=related, context=call.context, severity=Severity.WARNING

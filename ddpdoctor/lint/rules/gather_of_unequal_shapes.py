@@ -2,11 +2,13 @@
 
 ## What it does
 Finds `all_gather`, `gather`, `all_reduce` and the gathers of Accelerate, Fabric and Lightning of tensors of which each
-rank's own data decides how large they are: texts that a model of transformers has generated, which end with the
-longest one of the rank; tokens that a tokenizer or `pad_sequence` has padded to the longest of the rank's batch, and
-the logits of a model that gives some for each token; `x[x > 0.5]`, `nonzero()`, `unique()`, `nms`; a `torch.cat` of
-what a condition let into a list, or of a list with an entry for each element of the rank's own share of the data
-(`files[rank::world_size]`). As an error, tensors whose size is a number that differs by rank.
+rank's own data decides how large they are: texts that a model of transformers has generated, which end with the longest
+one of the rank; tokens that a tokenizer or `pad_sequence` has padded to the longest of the rank's batch, and the logits
+of a model that gives some for each token; `x[x > 0.5]`, `nonzero()`, `unique()`, `nms`; a `torch.cat` of what a
+condition let into a list, or of a list with an entry for each element of the rank's own share of the data
+(`files[rank::world_size]`). As a hint, the rows of all samples of a batch, which a `collate_fn` of the program has put
+one after the other by `torch.cat`, and what a model in a wrapper gives for them. As an error, tensors whose size is a
+number that differs by rank.
 
 ## Why it harms
 A gather makes room for tensors as large as the rank's own. Gloo raises, and NCCL does not compare: it hangs, crashes or
@@ -45,7 +47,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import own_sizes, text_lengths
+from ddpdoctor.lint.facts import joined_rows, own_sizes, text_lengths
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent, Iteration
 from ddpdoctor.lint.knowledge import collectives, frameworks, heuristics
@@ -77,7 +79,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     meetings = list(_meetings(facts))
     if not meetings:
         return
-    filled = own_sizes.filled_by_shares(facts)
+    filled, joined = own_sizes.filled_by_shares(facts), joined_rows.of_batches(facts)
     by_batch = text_lengths.pads_by_batch(facts)
     in_files = heuristics.PADS_TEXTS.found_in(facts.module.text) and not text_lengths.padded_alike(facts)
     for meeting in meetings:
@@ -97,8 +99,10 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                 "to the largest size of all ranks (pad_across_processes)",
             )
             yield facts.finding(RULE, call.site, message, context=call.context)
-        else:
+        elif any(own_sizes.share_behind(value, filled) for value in meeting.given):
             yield _of_share(facts, meeting, filled)
+        else:
+            yield _of_samples(facts, meeting, joined)
 
 
 def _is_by_token(facts: ModuleFacts, meeting: _Meeting, *, in_files: bool, by_batch: bool) -> bool:
@@ -138,6 +142,22 @@ def _of_share(facts: ModuleFacts, meeting: _Meeting, filled: list[Iteration]) ->
     related = ((share.site, "filled here from the rank's share"),)
     call = meeting.call
     return facts.finding(RULE, call.site, message, related=related, severity=severity, context=call.context)
+
+
+def _of_samples(facts: ModuleFacts, meeting: _Meeting, joined: joined_rows.Joined) -> Finding | None:
+    """What has the rows of all samples of a batch, where the program's own function puts them together."""
+    places = (joined_rows.behind(facts, joined, value) for value in meeting.given) if joined else ()
+    place = next((place for place in places if place is not None), None)
+    if place is None:
+        return None
+    message = Conditional(
+        "unless every sample has equally many rows, ",
+        "this has another number of them on each rank, those of all samples of the rank's batch, and "
+        f"{meeting.op} needs equally many: gather the numbers and pad to the largest",
+    )
+    related = ((place, "the rows of the samples are put together here"),)
+    call = meeting.call
+    return facts.finding(RULE, call.site, message, related=related, severity=Severity.HINT, context=call.context)
 
 
 def _meetings(facts: ModuleFacts) -> Iterator[_Meeting]:

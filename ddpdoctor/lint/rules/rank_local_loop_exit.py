@@ -7,7 +7,8 @@ object that was given these (an early stopper), or a flag set by a signal; and t
 Trainer of Hugging Face end their loops (`trainer.should_stop`, `control.should_training_stop`), set on such a condition
 or on some ranks only. So is a method by which a hook asks its trainer to stop, where the project's class of that name
 keeps it in an attribute which ends its loop of backward passes. A `for` over something that one rank has more of (rows
-selected by a mask, entries that only some batches have) is reported as well.
+selected by a mask, entries that only some batches have) is reported as well, and `next(batches)` on some ranks only
+inside of a loop that goes through the same iterator.
 In `with Join([...])` and `with model.join()`, which are for ranks with different numbers of batches, a collective other
 than those of the models and optimizers that join is a warning. So is a loop of forward passes of DeepSpeed's engine
 that each rank leaves once its own texts have ended, where the program is started with a configuration of ZeRO stage 3.
@@ -42,12 +43,12 @@ No automatic fix: the author must choose the decision that all ranks take togeth
 
 ## When it is wrong
 Only data that provably differs counts; what one rank alone has changed, a counter of bad epochs, say, is a warning,
-unless the ranks run a collective by which one tells the others. Whether there is any data at all is a hint. A flag that
-went through a collective is the same everywhere and is not reported; nor is one computed by a function that could not
-be seen, but for a loss from which the rank then goes backward (a warning: the function may gather what all ranks
-computed); nor the loss of an evaluation that every rank repeats over all of the data. Where a flag or an option is such
-that no model is wrapped, nothing is said of backward passes. Blocks of `Join` with `enable` or
-`throw_on_early_termination` are not reported.
+unless the ranks run a collective by which one tells the others. Whether there is any data at all is a hint; a batch
+that is None is a warning where the program's own `collate_fn` gives None. A flag that went through a collective is the
+same everywhere and is not reported; nor is one computed by a function that could not be seen, but for a loss from which
+the rank then goes backward (a warning: the function may gather what all ranks computed); nor the loss of an evaluation
+that every rank repeats over all of the data. Where a flag or an option is such that no model is wrapped, nothing is
+said of backward passes. Blocks of `Join` with `enable` or `throw_on_early_termination` are not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/notes/ddp.html
@@ -59,7 +60,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import asked_to_stop, engine_loops, proofs
+from ddpdoctor.lint.facts import asked_to_stop, batches_taken, engine_loops, proofs
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.interpreter.events import CallEvent
@@ -164,6 +165,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     yield from _joining(facts)
     yield from _of_engines(facts)
     yield from _asked(facts)
+    yield from _taken(facts)
     for item in facts.divergences:
         if not item.local or item.exit is None or not (item.looped or item.exit.kind in ("break", "continue", QUIT)):
             continue
@@ -203,6 +205,24 @@ def _of_engines(facts: ModuleFacts) -> Iterator[Finding | None]:
             *(RULE, left.site, Conditional(_IF_SHARDED, said)),
             related=related, severity=Severity.HINT, context=left.branch.context, unconfirmed=open_,
         )  # fmt: skip
+
+
+_UNLESS_ENDLESS = "unless what the loop goes through has no end, "
+
+
+def _taken(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Loops that have fewer turns on some ranks, as those take batches out of them."""
+    for taken in batches_taken.by_some_ranks(facts):
+        said = (
+            "only some ranks take a batch here out of what the loop goes through, and have fewer turns in it than the "
+            f"others, which wait for them in {taken.waiting.op}: use the batch of the loop, or a loader apart"
+        )
+        related = ((taken.loop.site, "the loop"), (taken.waiting.site, f"{taken.waiting.op} in each turn"))
+        sure = taken.of_loader
+        message, severity = (said, Severity.ERROR) if sure else (Conditional(_UNLESS_ENDLESS, said), Severity.WARNING)
+        yield facts.finding(
+            *(RULE, taken.call.site, message), related=related, context=taken.call.context, severity=severity
+        )
 
 
 def _asked(facts: ModuleFacts) -> Iterator[Finding | None]:

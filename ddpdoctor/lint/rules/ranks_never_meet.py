@@ -35,8 +35,9 @@ No automatic fix.
 
 ## When it is wrong
 Where what differs is replaced before the group is made. Only code is reported that the program itself runs in the
-processes that it starts; what the parent chooses before it starts them is the same for all, and is not reported. A
-clock is a warning: the processes may read it in the same second.
+processes that it starts; what the parent chooses before it starts them is the same for all, and is not reported, also
+inside an object that it hands to them. A clock is a warning: the processes may read it in the same second; so is a
+default of a data class's field that a setting may replace.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#initialization
@@ -69,6 +70,8 @@ RULE = LintRule(
 
 _STORE = "torch.distributed.TCPStore"
 _WHERE = frozenset({"MASTER_PORT", "MASTER_ADDR"})
+_UNLESS_GIVEN = "unless it is given when the program is started, "
+_ONCE = ": choose it once, in the parent"
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
@@ -104,13 +107,16 @@ def _in_ranks(context: Context, started: set[SourceSite]) -> bool:
 def _differing(facts: ModuleFacts, value: Value, site: SourceSite, context: Context) -> Iterator[Finding | None]:
     """An address that each rank makes for itself."""
     drawn = value.taint is Taint.RANK_LOCAL and not value.tags & Tag.TIME
-    if len(value.atoms) > 1 or value.tags & Tag.UNIQUE or drawn:
-        message = "each rank gives another address here, and waits there alone: choose it once, in the parent"
+    if len(value.atoms) == 1 and value.tags & Tag.MAYBE and value.tags & (MADE_UP | Tag.RANDOM):
+        left = Conditional(_UNLESS_GIVEN, "each rank makes up another address here, and waits there alone" + _ONCE)
+        yield facts.finding(RULE, site, left, context=context, severity=Severity.WARNING)
+    elif len(value.atoms) > 1 or value.tags & Tag.UNIQUE or drawn:
+        message = "each rank gives another address here, and waits there alone" + _ONCE
         yield facts.finding(RULE, site, message, context=context)
     elif value.tags & MADE_UP:
         unequal = Conditional(
             "where the ranks do not read the clock at the same time, ",
-            "they wait for each other at different addresses: choose it once, in the parent",
+            "they wait for each other at different addresses" + _ONCE,
         )
         yield facts.finding(RULE, site, unequal, context=context, severity=Severity.WARNING)
 

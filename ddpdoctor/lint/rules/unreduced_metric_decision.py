@@ -6,8 +6,8 @@ Finds a learning-rate schedule that follows a loss or score of this rank's share
 `dist.reduce` has given to one rank alone; a learning rate that the program itself writes into its optimizer
 (`group["lr"] = rate`), computed from or chosen by such a number, as the KL divergence of a policy's own samples; and,
 with Lightning, `ModelCheckpoint`, `EarlyStopping` and the `monitor` of a schedule that follow a metric which the
-validation logs without `sync_dist=True`, in its hooks or in a method that these call, under a name that may be put
-together, or one which rank 0 alone logs.
+validation logs without `sync_dist=True`, in its hooks or in a method that these call, also by `log_dict`, under a name
+that may be put together, or one which rank 0 alone logs.
 
 ## Why it harms
 Ranks see different data, so their metrics differ: one rank lowers its learning rate, another does not. From then on the

@@ -113,6 +113,19 @@ def _sample_of(data: Value) -> Value | None:
     return unknown("sample", data.atoms, taint=Taint.RANK_LOCAL, tags=tags)
 
 
+#: calls that take an element when they are asked for one
+_TAKING = _GOING_THROUGH - {"builtins.list", "builtins.tuple", "builtins.reversed", "itertools.islice"}
+ITERATOR = "builtins.iter"
+
+
+def iterator_of(over: Value) -> Value | None:
+    """The iterator out of which a loop takes its elements, None if the program has not made one with `iter`."""
+    made = over.object
+    while isinstance(made, Made) and made.path != ITERATOR and made.path in _TAKING and made.args:
+        over, made = made.args[0], made.args[0].object
+    return over if isinstance(made, Made) and made.path == ITERATOR else None
+
+
 def _first_argument(over: Value, made: Made) -> Iterated:
     return iterated_of(made.args[0]) if made.args else _elements(over)
 

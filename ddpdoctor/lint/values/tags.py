@@ -130,6 +130,8 @@ class Tag:
     BYPASS: Final = 1 << 28
     #: another method of that network than its forward, given data
     BY_METHOD: Final = 1 << 43
+    #: what was given that network before it was wrapped, called with data
+    BY_HOLDER: Final = 1 << 63
     #: a tensor of a model whose parameters FSDP has sharded over the ranks; also that model
     SHARDED: Final = 1 << 29
 
@@ -171,7 +173,7 @@ NO_TAGS: Tags = 0
 #: of which batch it is
 OF_BATCH: Final = Tag.BATCH | Tag.EVALUATED
 #: what a tensor was computed by
-ORIGIN: Final = Tag.DDP | Tag.DETACHED | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.SHARDED
+ORIGIN: Final = Tag.DDP | Tag.DETACHED | Tag.OF_GROUP | Tag.BYPASS | Tag.BY_METHOD | Tag.BY_HOLDER | Tag.SHARDED
 #: what kind of model it is; with MAYBE, on some paths only
 MODEL: Final = Tag.WRAPPED | Tag.INNER
 #: what all ranks have, with how it was gathered
