@@ -206,7 +206,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD163": (b"backward",),
     "DD165": (b"convert_sync",),
     "DD166": (b"DistributedDataParallel", b"ccelerator"),
-    "DD167": (b"no_sync", b"accumulate", b"step"),
+    "DD167": (b"no_sync", b"no_backward_sync", b"accumulate", b"step"),
     "DD168": (b"clip_grad_norm", b"reduce_scatter", b"to_local"),
     "DD169": (b"step", b"clip_grad", b"eval"),
     "DD170": (b"no_sync", b"no_backward_sync", b"require_backward_grad_sync"),

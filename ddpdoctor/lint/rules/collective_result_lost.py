@@ -189,7 +189,9 @@ def _next_use(function: ast.AST, names: set[str], call: CallEvent) -> ast.Name |
     later = [n for n in walk(function) if getattr(n, "lineno", 0) > call.site.end_line]
     named = [n for n in later if isinstance(n, ast.Name) and n.id in names]
     first = min(named, key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store), n.col_offset), default=None)
-    if first is None or not isinstance(first.ctx, ast.Load) or not around.issuperset(choices_at(function, first.lineno)):
+    if first is None or not isinstance(first.ctx, ast.Load):
+        return None
+    if not around.issuperset(choices_at(function, first.lineno)):
         return None
     left = (n for n in later if isinstance(n, _LEAVING) and n.lineno < first.lineno)
     return None if any(left) else first

@@ -43,9 +43,9 @@ No automatic fix.
 ## When it is wrong
 When the data is the same on every rank although each rank computes it, for example because all ranks read one fixed
 file. Where a loop sorts the keys of a dict, only a key that one rank lacks is wrong: it is a hint where no loader gives
-the data, as with a plan that the program makes. A barrier of the first rank and one of all others, in the same function, are a pair and are not reported. Nothing
-is said of missing gradients where a file multiplies something by nought, which a loss does to reach all parameters, or
-keeps gradients in place (`set_to_none=False`).
+the data, as with a plan that the program makes. A barrier of the first rank and one of all others, in the same
+function, are a pair and are not reported. Nothing is said of missing gradients where a file multiplies something by
+nought, which a loss does to reach all parameters, or keeps gradients in place (`set_to_none=False`).
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
@@ -128,9 +128,10 @@ def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
         else:
             condition = f"where ranks meet different keys `{key}`, or in another order, "
             message = f"each runs its own sequence of {many}: gather the keys first"
+        related = ((loop.key.site, "the rank's data gives the key"),)
         yield facts.finding(
-            RULE, loop.site, Conditional(condition, message), related=((loop.key.site, "the rank's data gives the key"),),
-            context=loop.context, severity=Severity.WARNING if loop.key.loaded or not loop.ordered else Severity.HINT,
+            RULE, loop.site, Conditional(condition, message), related=related, context=loop.context,
+            severity=Severity.WARNING if loop.key.loaded or not loop.ordered else Severity.HINT,
         )  # fmt: skip
 
 
