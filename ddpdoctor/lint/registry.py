@@ -117,7 +117,7 @@ RULES = {
 #: rules that tell nothing but hints
 HINTS = frozenset({
     "DD107", "DD108", "DD109", "DD123", "DD134", "DD141", "DD143", "DD145", "DD147", "DD148", "DD149", "DD151",
-    "DD172", "DD174", "DD182", "DD183", "DD191",
+    "DD172", "DD174", "DD183", "DD191",
 })  # fmt: skip
 
 #: the functions and methods that write, make, move or remove a file or folder: of `knowledge.filesystem` those that
