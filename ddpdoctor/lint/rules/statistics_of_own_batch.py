@@ -58,16 +58,15 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     if not facts.distributed:
         return
     for kept in own_statistics.found(facts):
-        message: str | Conditional = (
+        message = (
             f"each rank puts the features of its own batch into `{kept.target}`: gather them over the ranks before"
             if kept.is_queue
             else f"each rank moves `{kept.target}` by its own batch alone: reduce what is added over the ranks before"
         )
-        if kept.is_apart:
-            message = Conditional(_UNLESS_MEANT, message)
+        told = Conditional(_UNLESS_MEANT if kept.is_apart else "", message)
         chain = (*kept.call.context.chain, kept.call.site)
         severity = None if kept.is_apart else Severity.HINT
-        yield facts.finding(RULE, site_of(kept.module, kept.node), message, chain=chain, severity=severity)
+        yield facts.finding(RULE, site_of(kept.module, kept.node), told, chain=chain, severity=severity)
 
 
 #: nothing else shows that it is to be one for all
