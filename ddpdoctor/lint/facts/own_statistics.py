@@ -59,7 +59,7 @@ def _is_apart(facts: ModuleFacts, function: FunctionInfo, kept: Kept) -> bool:
     info, name = function.owner, kept.target.removeprefix("self.")
     if info is None or kept.is_queue or kept.target != f"self.{name}":
         return False
-    if name not in _buffers(info) or not _is_read_elsewhere(info, function, name) or _hands_out(function):
+    if name not in _buffers(info) or not _is_read_elsewhere(info, function, name) or _hands_out(function, kept):
         return False
     calls = kept.call.context.calls
     first = next((at for at, one in enumerate(calls) if one.startswith(f"{info.name}.")), -1)
@@ -71,13 +71,13 @@ def _is_apart(facts: ModuleFacts, function: FunctionInfo, kept: Kept) -> bool:
     return bool(wrapped) and not any(info in networks.closure(facts.analysis, network) for network in wrapped)
 
 
-def _hands_out(function: FunctionInfo) -> bool:
-    """Whether it gives a variable of its own to something whose result nobody takes, which may change it:
+def _hands_out(function: FunctionInfo, kept: Kept) -> bool:
+    """Whether it gives a variable of its own to something else whose result nobody takes, which may change it:
     `reduce(mean)`."""
     nodes = walk(function.node)
     own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     calls = (n.value for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
-    given = (argument for call in calls for argument in call.args)
+    given = (argument for call in calls if call is not kept.node for argument in call.args)
     return any(isinstance(argument, ast.Name) and argument.id in own for argument in given)
 
 
