@@ -117,7 +117,7 @@ RULES = {
 #: rules that tell nothing but hints
 HINTS = frozenset({
     "DD107", "DD108", "DD109", "DD123", "DD134", "DD141", "DD143", "DD145", "DD147", "DD148", "DD149", "DD151",
-    "DD172", "DD174", "DD182", "DD183", "DD191",
+    "DD172", "DD174", "DD183", "DD191",
 })  # fmt: skip
 
 #: the functions and methods that write, make, move or remove a file or folder: of `knowledge.filesystem` those that
@@ -206,7 +206,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD163": (b"backward",),
     "DD165": (b"convert_sync",),
     "DD166": (b"DistributedDataParallel", b"ccelerator"),
-    "DD167": (b"no_sync", b"accumulate", b"step"),
+    "DD167": (b"no_sync", b"no_backward_sync", b"accumulate", b"step"),
     "DD168": (b"clip_grad_norm", b"reduce_scatter", b"to_local"),
     "DD169": (b"step", b"clip_grad", b"eval"),
     "DD170": (b"no_sync", b"no_backward_sync", b"require_backward_grad_sync"),

@@ -44,17 +44,47 @@ class ClippedPart(NamedTuple):
 
 
 def found(facts: ModuleFacts) -> Iterator[ClippedPart]:
-    """One in each function that takes parts of gradients, as the file comes to it."""
+    """One in each function that takes parts of gradients, itself or by another one, as the file comes to it."""
     told: set[FunctionInfo] = set()
     for call in facts.methods(_LOCAL):
         info = call.context.function
-        if info is None or info in told or isinstance(info.node, ast.Lambda):
+        if info is None or info in told:
             continue
         told.add(info)
-        flow = _Flow.of(info.node)
-        scaled = next((node for node, factor in flow.scaled() if flow.is_limited(node, factor)), None)
-        if flow.norm is not None and scaled is not None and not _meets(info.module, flow, scaled.lineno):
-            yield ClippedPart(call, site_of(info.module, flow.norm), site_of(info.module, scaled))
+        by = info.name if _hands_out(info) else ""
+        for function in _callers(facts, by) if by else (info,):
+            part = _clipped(function, call, by) if not by or function not in told else None
+            if part is not None:
+                told.add(function)
+                yield part
+
+
+def _hands_out(info: FunctionInfo) -> bool:
+    """Whether a function gives what this rank has of a tensor that it is given: `return t.to_local()`."""
+    given = {a.arg for a in walk(info.node) if isinstance(a, ast.arg)}
+    returned = [n.value for n in walk(info.node) if isinstance(n, ast.Return) and n.value is not None]
+    methods = (n.func for value in returned for n in walk(value) if isinstance(n, ast.Call))
+    taken = (_behind(m.value) for m in methods if isinstance(m, ast.Attribute) and m.attr == _LOCAL)
+    return any(isinstance(owner, ast.Name) and owner.id in given for owner in taken)
+
+
+def _callers(facts: ModuleFacts, name: str) -> Iterator[FunctionInfo]:
+    """The functions of the program that call one of this name."""
+    for module in facts.modules:
+        if name in module.words:
+            methods = (method for info in module.classes for method in info.methods.values())
+            yield from (f for f in (*module.functions, *methods) if name in clipped_shares.called(f.node))
+
+
+def _clipped(info: FunctionInfo, call: CallEvent, by: str) -> ClippedPart | None:
+    """Where a function clips parts of gradients, which it takes by the method or by a function of this name."""
+    if isinstance(info.node, ast.Lambda):
+        return None
+    flow = _Flow.of(info.node, by)
+    scaled = next((node for node, factor in flow.scaled() if flow.is_limited(node, factor)), None)
+    if flow.norm is None or scaled is None or _meets(info.module, flow, scaled.lineno):
+        return None
+    return ClippedPart(call, site_of(info.module, flow.norm), site_of(info.module, scaled))
 
 
 @record(eq=False, slots=True)
@@ -62,6 +92,8 @@ class _Flow:
     """The variables of a function that hold this rank's parts of gradients, and numbers that it made of them."""
 
     function: _Function
+    #: the function that gives a part of what it is given; "" if the method does
+    by: str
     #: whole gradients, as distributed tensors
     gradients: set[str] = field(default_factory=set)
     parts: set[str] = field(default_factory=set)
@@ -70,9 +102,9 @@ class _Flow:
     norm: ast.expr | None = None
 
     @classmethod
-    def of(cls, function: _Function) -> _Flow:
+    def of(cls, function: _Function, by: str) -> _Flow:
         """What the assignments and loops of a function tell."""
-        flow = cls(function)
+        flow = cls(function, by)
         steps = sorted(_steps(function), key=lambda step: step[1].lineno)
         # what a loop's body assigns its next turn reads
         for targets, value in (*steps, *steps):
@@ -108,11 +140,17 @@ class _Flow:
         return self._takes(inner) or (isinstance(inner, ast.Name) and inner.id in self.parts)
 
     def _takes(self, value: ast.expr) -> bool:
-        """`parameter.grad.to_local()`"""
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr != _LOCAL:
+        """`parameter.grad.to_local()`, or `local(parameter.grad)`"""
+        if not isinstance(value, ast.Call):
             return False
-        owner = _behind(value.func.value)
-        return _is_gradient(owner) or (isinstance(owner, ast.Name) and owner.id in self.gradients)
+        if self.by and last_name(value.func) == self.by:
+            of = value.args[:1]
+        else:
+            of = [value.func.value] if isinstance(value.func, ast.Attribute) and value.func.attr == _LOCAL else []
+        owner = _behind(of[0]) if of else None
+        return owner is not None and (
+            _is_gradient(owner) or (isinstance(owner, ast.Name) and owner.id in self.gradients)
+        )  # fmt: skip
 
     def _measures(self, value: ast.expr) -> bool:
         """Whether a norm in it, or a sum, is of such parts."""

@@ -18,6 +18,14 @@ from ddpdoctor.program.sites import SourceSite, site_of
 from ddpdoctor.program.text import text_of
 
 
+class Key(NamedTuple):
+    """Where a key comes from the data, how it is written there, and whether a loader gives that data."""
+
+    site: SourceSite
+    text: str
+    loaded: bool
+
+
 class PerKey(NamedTuple):
     """A loop over such a dict, with a collective in each turn."""
 
@@ -25,9 +33,9 @@ class PerKey(NamedTuple):
     op: str
     #: the dict, as it is written
     text: str
-    #: where a key comes from the data, and how it is written there
-    key: SourceSite
-    key_text: str
+    key: Key
+    #: whether it goes through the keys in an order that all ranks have of the same keys
+    ordered: bool
     context: Context | None
 
 
@@ -55,7 +63,7 @@ def found(facts: ModuleFacts) -> Iterator[PerKey]:
             if key is not None:
                 site = site_of(module, loop)
                 context = next((i.context for i in facts.iterations if i.loop.node is loop), None)
-                yield PerKey(site, op, text_of(held), *key, context)
+                yield PerKey(site, op, text_of(held), key, _is_ordered(loop.iter), context)
 
 
 def _entering(modules: Sequence[Module]) -> dict[str, str]:
@@ -105,6 +113,11 @@ def _held(over: ast.expr) -> ast.expr | None:
     return over if isinstance(over, (ast.Attribute, ast.Name)) else None
 
 
+def _is_ordered(over: ast.expr) -> bool:
+    """Whether the keys are sorted on the way: `enumerate(sorted(self.meters))`."""
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "sorted" for n in walk(over))
+
+
 def _entered(module: Module, entering: dict[str, str], loop: ast.For) -> str:
     """A collective that each turn of a loop enters, itself or in a function or method that it calls; "" if none."""
     ops = (entering.get(name, "") for name in _called(module, loop))
@@ -118,9 +131,7 @@ def _called(module: Module, loop: ast.For) -> tuple[str, ...]:
     return tuple(last_name(c.func) for c in calls if not module.imported(c.func).startswith("builtins"))
 
 
-def _own_key(
-    facts: ModuleFacts, modules: Sequence[Module], module: Module, held: ast.expr
-) -> tuple[SourceSite, str] | None:
+def _own_key(facts: ModuleFacts, modules: Sequence[Module], module: Module, held: ast.expr) -> Key | None:
     """Where a rank's own data decides which keys a dict has that is empty to begin with; None if it does not, or where
     something else fills it as well."""
     scope = innermost_function(module.tree, held.lineno) if isinstance(held, ast.Name) else None
@@ -179,15 +190,13 @@ def _is_listed(facts: ModuleFacts, module: Module, key: ast.expr, name: str) -> 
     return _held(loop.iter) is not None and (not viewed or getattr(scope, "name", "") == "__init__")
 
 
-def _of_data(
-    facts: ModuleFacts, modules: Sequence[Module], module: Module, key: ast.expr
-) -> tuple[SourceSite, str] | None:
+def _of_data(facts: ModuleFacts, modules: Sequence[Module], module: Module, key: ast.expr) -> Key | None:
     """Where the data gives a key: here, or in what calls this function with it."""
     scope = innermost_function(module.tree, key.lineno)
     if scope is None:
         return None
     if _is_own(key, _data(facts, scope)):
-        return site_of(module, key), text_of(key)
+        return Key(site_of(module, key), text_of(key), _is_loaded(facts, scope))
     parameter = _parameter(scope, key)
     if not parameter:
         return None
@@ -198,8 +207,8 @@ def _of_data(
             around = innermost_function(other.tree, call.lineno)
             data = _data(facts, around) if around is not None else set()
             given = next((g for g in _given(scope, call, parameter) if _is_own(g, data)), None)
-            if given is not None:
-                return site_of(other, given), text_of(given)
+            if given is not None and around is not None:
+                return Key(site_of(other, given), text_of(given), _is_loaded(facts, around))
     return None
 
 
@@ -263,8 +272,17 @@ def _is_over_data(facts: ModuleFacts, loop: ast.For) -> bool:
     back = any(isinstance(n, ast.Call) and last_name(n.func) == "backward" for n in inner)
     if back and not any(isinstance(n, ast.For) and _goes_back(n) for n in inner):
         return True
+    return _has_loader(facts, loop)
+
+
+def _has_loader(facts: ModuleFacts, loop: ast.For) -> bool:
     begun = (i.loop for i in facts.iterations if i.loop.node is loop)
     return any(loaders.loader_of(known.over) is not None for known in begun)
+
+
+def _is_loaded(facts: ModuleFacts, scope: ast.AST) -> bool:
+    """Whether a function goes through the batches of a loader: which samples those have is left to chance."""
+    return any(_has_loader(facts, loop) for loop in walk(scope) if isinstance(loop, ast.For))
 
 
 def _goes_back(loop: ast.For) -> bool:

@@ -27,6 +27,8 @@ class Kept(NamedTuple):
     #: what leads there: the call of something else in the same function, or the wrapper whose network does it
     call: CallEvent
     is_queue: bool = False
+    #: it is a buffer of a module that computes by it, and that is in no wrapper of the networks that are
+    is_apart: bool = False
 
 
 #: what a batch is summed up by, along its samples
@@ -43,11 +45,53 @@ def found(facts: ModuleFacts) -> Iterator[Kept]:
         if not _has_queue(function.module) and not any(_sums_batch(c.node) for c in own.values()):
             continue
         if own and not heuristics.BRINGS_TOGETHER.found_in(_source(function.module, function.node)):
-            yield from itertools.islice(_of_function(function, own), 1)
+            for kept in itertools.islice(_of_function(function, own), 1):
+                yield kept._replace(is_apart=_is_apart(facts, function, kept))
     for call in facts.named(*DDP_PATHS):
         for info in networks.classes(facts.analysis, call.args[0]) if call.args else ():
             if not heuristics.BRINGS_TOGETHER.found_in(_source(info.module, info.node)):
                 yield from _of_network(info, call)
+
+
+def _is_apart(facts: ModuleFacts, function: FunctionInfo, kept: Kept) -> bool:
+    """Whether a module keeps it as a buffer by which it computes, where other networks are in wrappers, but not the
+    module, nor what calls it."""
+    info, name = function.owner, kept.target.removeprefix("self.")
+    if info is None or kept.is_queue or kept.target != f"self.{name}":
+        return False
+    if name not in _buffers(info) or not _is_read_elsewhere(info, function, name) or _hands_out(function, kept):
+        return False
+    calls = kept.call.context.calls
+    first = next((at for at, one in enumerate(calls) if one.startswith(f"{info.name}.")), -1)
+    if first < 0 or any(one.endswith(".forward") for one in calls[:first]):
+        return False
+    if heuristics.BRINGS_TOGETHER.found_in(_source(info.module, info.node)):
+        return False
+    wrapped = [call.args[0] for call in facts.named(*DDP_PATHS) if call.args]
+    return bool(wrapped) and not any(info in networks.closure(facts.analysis, network) for network in wrapped)
+
+
+def _hands_out(function: FunctionInfo, kept: Kept) -> bool:
+    """Whether it gives a variable of its own to something else whose result nobody takes, which may change it:
+    `reduce(mean)`."""
+    nodes = walk(function.node)
+    own = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    calls = (n.value for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    given = (argument for call in calls if call is not kept.node for argument in call.args)
+    return any(isinstance(argument, ast.Name) and argument.id in own for argument in given)
+
+
+def _buffers(info: ClassInfo) -> set[str]:
+    """The names of the buffers that a module registers itself."""
+    calls = (n for method in info.methods.values() for n in walk(method.node) if isinstance(n, ast.Call))
+    given = (call.args[0] for call in calls if last_name(call.func) == "register_buffer" and call.args)
+    return {str(name.value) for name in given if isinstance(name, ast.Constant)}
+
+
+def _is_read_elsewhere(info: ClassInfo, function: FunctionInfo, name: str) -> bool:
+    """Whether another method of a class than this one reads an attribute, to compute by it."""
+    others = (method for method in info.methods.values() if method is not function and method.name != "__init__")
+    return any(isinstance(n, ast.Attribute) and n.attr == name for method in others for n in walk(method.node))
 
 
 def _in_training(facts: ModuleFacts) -> dict[FunctionInfo, list[CallEvent]]:

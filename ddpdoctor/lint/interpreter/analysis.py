@@ -255,7 +255,8 @@ class Analysis(Machine):
         ends = not inner.returns and not inner.alive and not inner.yields
         value = self._yielded(inner, site) if inner.yields else self.returned(inner)
         each = tuple(one for _, one in inner.returns)
-        return CallOutcome(value, prune(inner.out), instances.changed(inner.stores, carried), inner.resets, ends, each)
+        stores = instances.changed(instances.left_behind(inner), carried)
+        return CallOutcome(value, prune(inner.out), stores, inner.resets, ends, each)
 
     def _yielded(self, frame: Frame, site: SourceSite) -> Value:
         """The result of calling a generator: an iterable with the yielded elements."""

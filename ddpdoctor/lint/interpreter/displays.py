@@ -185,7 +185,7 @@ def _is_of_rank(index: Value) -> bool:
 
 
 def _unknown_part(owner: Value, index: Value) -> Value:
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED | Tag.RANDOM)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | Tag.AGREED | Tag.RANDOM | Tag.OF_ROOT)
     if owner.taint is Taint.UNIFORM and not owner.known:
         tags |= Tag.AGREED  # `box[0]` of what rank 0 has sent
     if _picks(index):
@@ -248,7 +248,7 @@ def _picks(index: Value) -> bool:
 def _slice(machine: Machine, frame: Frame, owner: Value, node: ast.Slice) -> Value:
     bounds = [machine.evaluate(frame, b) if b is not None else None for b in (node.lower, node.upper, node.step)]
     # of a clock's text the first part may be the day, which is the same on all ranks
-    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM | Tag.UNIQUE)
+    tags = owner.tags & (ORIGIN | OF_BATCH | Tag.EXAMPLE | SHARES | Tag.WORLD | Tag.RANDOM | Tag.UNIQUE | Tag.OF_ROOT)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     lower, upper, step = bounds
     if upper is not None and upper.tags & (ANY_RANK | Tag.WORLD) == Tag.WORLD:

@@ -56,6 +56,8 @@ class Frame:
     yields_on: bool = False
     #: `self.attribute` and `parameter.attribute` stores, by object key
     stores: dict[tuple[int, str], Value] = field(default_factory=dict)
+    #: the same where a `return` left that the rank's own data decided, with the tags of that data
+    left: list[tuple[Tags, dict[tuple[int, str], Value]]] = field(default_factory=list)
     #: parameters overwritten in place by a collective
     resets: dict[str, Reset] = field(default_factory=dict)
     #: variables overwritten in place by a collective in the innermost loop, with the taints that they have since
@@ -79,7 +81,7 @@ class Frame:
 
     def release(self) -> None:
         """Forget all values: a function that was made here refers to this frame, and they to the function."""
-        for values in (self.env, self.returns, self.yields, self.stores, self.out):
+        for values in (self.env, self.returns, self.yields, self.stores, self.left, self.out):
             values.clear()
         self.loops, self.guards, self.mode, self.context = (), (), None, None
 

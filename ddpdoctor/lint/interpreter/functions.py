@@ -29,7 +29,9 @@ from ddpdoctor.lint.values.abstract_objects import (
     LocalModule,
     Made,
     Namespace,
+    Table,
 )
+from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import Tag
 from ddpdoctor.lint.values.values import (
     EVERY_RANK,
@@ -174,7 +176,7 @@ def _listed(call: FunctionCall) -> Value | None:
     """`dict(...)`, `list(items)`, `map(int, items)` element by element."""
     path, args, site = call.path, call.args, call.site
     if path == "builtins.dict":
-        return containers.table(args, call.keywords, site)
+        return _of_pairs(call) or containers.table(args, call.keywords, site)
     obj = args[-1].object if args else None
     if path == "builtins.list" and len(args) == 1 and args[0].elements == ():
         return of_object(Items(()), path, site)  # of a parameter that is `()` unless it is given
@@ -186,6 +188,17 @@ def _listed(call: FunctionCall) -> Value | None:
     if len(args) != 2 or not isinstance(caster, External) or caster.path not in CASTS:
         return None
     return of_object(Items(tuple(cast(caster.path, (item,), site) for item in obj.items)), path, site)
+
+
+def _of_pairs(call: FunctionCall) -> Value | None:
+    """`dict(zip(names, values))`, where something is known of the values."""
+    if len(call.args) != 1 or call.keywords or isinstance(call.args[0].object, Table):
+        return None
+    pair = iterated_of(call.args[0])[1]
+    parts = pair.object.items if pair is not None and isinstance(pair.object, Items) else ()
+    if len(parts) != 2 or parts[1].taint is not Taint.RANK_LOCAL:
+        return None
+    return of_object(Table((), complete=False, rest=parts[1]), "dict", call.site)
 
 
 def _starts(call: FunctionCall) -> None:

@@ -10,9 +10,10 @@ from ddpdoctor.lint.interpreter.frame import Frame
 from ddpdoctor.lint.interpreter.machine import Machine
 from ddpdoctor.lint.values.abstract_objects import Function, Instance, Items, Listed, Made, Table
 from ddpdoctor.lint.values.iteration import ITERATOR
-from ddpdoctor.lint.values.join import filled_up, left_alone
+from ddpdoctor.lint.values.join import Decision, filled_up, left_alone, merge_stores
 from ddpdoctor.lint.values.tags import MADE_UP, Tag, union
 from ddpdoctor.lint.values.values import (
+    EVERY_RANK,
     WORLD,
     Atom,
     Keywords,
@@ -56,6 +57,15 @@ def _differs(value: Value) -> bool:
     if isinstance(obj, Items):
         return not obj.items
     return value.taint is Taint.RANK_LOCAL and (obj is None or tensor_mutation.is_tensor(value))
+
+
+def left_behind(frame: Frame) -> dict[tuple[int, str], Value]:
+    """What a function has stored when it ends: also on ranks whose own data had them return before the end."""
+    stores = frame.stores
+    for number, (apart, left) in enumerate(frame.left):
+        by = Decision((symbol("apart", id(frame.function), number, taint=Taint.RANK_LOCAL),), apart)
+        stores = merge_stores(by, left, stores, (EVERY_RANK, EVERY_RANK))
+    return stores
 
 
 def changed(stores: dict[tuple[int, str], Value], before: Carried) -> dict[tuple[int, str], Value]:

@@ -54,8 +54,8 @@ def method(call: MethodCall) -> Value | None:
     receiver, name, args = call.receiver, call.name, call.args
     obj = receiver.object
     path = obj.path if isinstance(obj, Made) else ""
-    if name in randomness.SAMPLING:
-        return _sampled(call) if path.startswith(randomness.DISTRIBUTIONS) else None
+    if name in randomness.SAMPLING and path.startswith(randomness.DISTRIBUTIONS):
+        return _sampled(call)
     if path == "torch.Generator" and name in ("manual_seed", "seed"):
         differs = name == "seed" or bool(args and _differs(args[0]))
         return receiver.tagged(Tag.OWN_GENERATOR) if differs else receiver.with_tags(receiver.tags & ~Tag.OWN_GENERATOR)

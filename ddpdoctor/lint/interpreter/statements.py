@@ -34,6 +34,8 @@ def _return(machine: Machine, frame: Frame, node: Any) -> None:
     apart = decided_by(frame, node)
     if apart is not None:
         frame.apart = apart | (frame.apart or NO_TAGS)
+        if frame.stores:
+            frame.left.append((apart, dict(frame.stores)))
     if framework_objects.steps_by_itself(machine, frame.function) and not (value.known and value.constant is None):
         frame.out.append(Op("backward (Lightning)", None, machine.site(frame, node)))
     frame.out.append(BlockExit("return", machine.site(frame, node)))

@@ -28,7 +28,8 @@ No automatic fix.
 ## When it is wrong
 `x.contiguous()` and `x.to(...)` may return `x` itself, and then the code happens to work; these are hints, but a
 warning where `x` is a parameter, is moved by `.cuda()`, and the project passes a new tensor of the CPU. A list that has
-no name is a warning, since the call may be made for the meeting alone. A root may send a temporary value: a broadcast
+no name is a warning, since the call may be made for the meeting alone; it is an error where each rank has drawn its own
+of what is sent, and uses that afterwards. A root may send a temporary value: a broadcast
 under a condition on the rank is not reported, unless it is known to leave out the source, nor is one of a list in a
 function that such ranks alone hand to something, as to a button. Functional collectives return their result and are
 not reported.
@@ -47,12 +48,15 @@ from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, Unconfir
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import heuristics
 from ddpdoctor.lint.rule import LintRule
-from ddpdoctor.lint.values.values import Symbol
+from ddpdoctor.lint.values.abstract_objects import Items
+from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.values import Symbol, Taint, Value
 from ddpdoctor.model import c10d
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.model.kinds import Kind
-from ddpdoctor.program.enclosing import FUNCTIONS, innermost_function
+from ddpdoctor.program.enclosing import FUNCTIONS, choices_at, innermost_function
 from ddpdoctor.program.nodes import names_in, walk
+from ddpdoctor.program.sites import site_of
 from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
@@ -152,7 +156,48 @@ def _list(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:
     op = call.path.rpartition(".")[2]
     message = f"{op} fills a list that has no name and cannot be read: assign it first"
     unread = call.site.file == facts.module.path and _is_read_nowhere(facts, given, call)
-    yield facts.finding(RULE, call.site, message, severity=Severity.HINT if unread else Severity.WARNING)
+    severity = Severity.HINT if unread else Severity.WARNING
+    used = _used_as_own(call, given)
+    if used is not None:
+        severity, name = Severity.ERROR, used.id
+        message += f": `{name}` is each rank's own, and stays so where it is used afterwards"
+    related = ((site_of(call.context.module, used), "used here"),) if used is not None else ()
+    yield facts.finding(RULE, call.site, message, severity=severity, related=related)
+
+
+def _used_as_own(call: CallEvent, given: ast.expr) -> ast.Name | None:
+    """Where a variable, of which each rank has its own, is used after the call that was to give all ranks the same of
+    it, by whoever runs the call."""
+    row, module = _LISTS[call.path], call.context.module
+    sent = call.argument(row.position(row.overwrites), row.overwrites)
+    items = sent.object.items if sent is not None and isinstance(sent.object, Items) else ()
+    if row.kind is not Kind.FROM_ROOT or not isinstance(given, ast.List) or len(items) != len(given.elts):
+        return None
+    own = {n.id for n, value in zip(given.elts, items, strict=True) if isinstance(n, ast.Name) and _is_own(value)}
+    function = innermost_function(module.tree, call.site.line) if own else None
+    return _next_use(function, own, call) if function is not None else None
+
+
+def _is_own(value: Value) -> bool:
+    """Whether each rank has its own of it, surely."""
+    return value.taint in (Taint.RANK_LOCAL, Taint.RANK) and not value.tags & (Tag.MAYBE | Tag.AGREED)
+
+
+def _next_use(function: ast.AST, names: set[str], call: CallEvent) -> ast.Name | None:
+    """Where one of these variables is next used, on all ranks that run the call, as it was when that was made."""
+    around = set(choices_at(function, call.site.line))
+    later = [n for n in walk(function) if getattr(n, "lineno", 0) > call.site.end_line]
+    named = [n for n in later if isinstance(n, ast.Name) and n.id in names]
+    first = min(named, key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store), n.col_offset), default=None)
+    if first is None or not isinstance(first.ctx, ast.Load):
+        return None
+    if not around.issuperset(choices_at(function, first.lineno)):
+        return None
+    left = (n for n in later if isinstance(n, _LEAVING) and n.lineno < first.lineno)
+    return None if any(left) else first
+
+
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def _sends_only(facts: ModuleFacts, call: CallEvent) -> bool:

@@ -42,9 +42,10 @@ No automatic fix.
 
 ## When it is wrong
 When the data is the same on every rank although each rank computes it, for example because all ranks read one fixed
-file. A barrier of the first rank and one of all others, in the same function, are a pair and are not reported. Nothing
-is said of missing gradients where a file multiplies something by nought, which a loss does to reach all parameters, or
-keeps gradients in place (`set_to_none=False`).
+file. Where a loop sorts the keys of a dict, only a key that one rank lacks is wrong: it is a hint where no loader gives
+the data, as with a plan that the program makes. A barrier of the first rank and one of all others, in the same
+function, are a pair and are not reported. Nothing is said of missing gradients where a file multiplies something by
+nought, which a loss does to reach all parameters, or keeps gradients in place (`set_to_none=False`).
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#collective-functions
@@ -120,11 +121,17 @@ def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:
 def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Collectives in the number and order of the keys that a rank has met."""
     for loop in () if facts.alone else keys_of_own_data.found(facts):
-        condition = f"where ranks meet different keys `{shown(loop.key_text)}`, or in another order, "
-        message = f"each runs its own sequence of {loop.op} over `{shown(loop.text)}`: gather the keys first"
+        key, many = shown(loop.key.text), f"{loop.op} over `{shown(loop.text)}`"
+        if loop.ordered:
+            condition = f"where a rank meets a key `{key}` that others do not, "
+            message = f"it runs {many} for it alone, and waits: gather the keys first"
+        else:
+            condition = f"where ranks meet different keys `{key}`, or in another order, "
+            message = f"each runs its own sequence of {many}: gather the keys first"
+        related = ((loop.key.site, "the rank's data gives the key"),)
         yield facts.finding(
-            RULE, loop.site, Conditional(condition, message), related=((loop.key, "the rank's data gives the key"),),
-            context=loop.context, severity=Severity.WARNING,
+            RULE, loop.site, Conditional(condition, message), related=related, context=loop.context,
+            severity=Severity.WARNING if loop.key.loaded or not loop.ordered else Severity.HINT,
         )  # fmt: skip
 
 

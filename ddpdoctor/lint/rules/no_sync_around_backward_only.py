@@ -1,11 +1,11 @@
 """no_sync around the backward pass only, around every pass, or around none of several
 
 ## What it does
-Finds a backward pass under `model.no_sync()` whose forward pass is outside it; and, as an error, a program whose every
-backward pass through the wrapper is under `no_sync`, forward included. As a hint, it finds gradients that are
-accumulated without `no_sync`: a loop over micro-batches with the optimizer's step behind it, or a step that is made
-every so many batches (`if (i + 1) % every == 0`); and Accelerate's `accumulate(model)` that is given the network as it
-was before `prepare`.
+Finds a backward pass under `model.no_sync()`, or under Fabric's `no_backward_sync`, whose forward pass is outside it (a
+warning where both are made in the same turn of a loop); and, as an error, a program whose every backward pass through
+the wrapper is under `no_sync`, forward included. As a hint, it finds gradients that are accumulated without `no_sync`:
+a loop over micro-batches with the optimizer's step behind it, or a step that is made every so many batches (`if (i + 1)
+% every == 0`); and Accelerate's `accumulate(model)` that is given the network as it was before `prepare`.
 
 ## Why it harms
 DDP decides in the forward pass whether the next backward pass averages gradients. With only the backward pass inside,
@@ -32,7 +32,8 @@ with model.no_sync():
 No automatic fix.
 
 ## When it is wrong
-When another forward pass through the same model runs inside, in a function that could not be followed; or when another
+When another forward pass through the same model runs inside, in a function that could not be followed; or when Fabric
+is given a strategy that lint cannot read (a hint), since others than DDP decide in the backward pass; or when another
 file goes through the wrapper outside of `no_sync`. A program that averages gradients itself is not reported. Where the
 number of micro-batches is an option that stays 1, nothing is lost without `no_sync`. Not reported are: FSDP, where
 `no_sync` takes memory; a loop through several networks; and steps of two optimizers that take turns.
@@ -53,10 +54,13 @@ from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, heuristics
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.lint.values.abstract_objects import Instance, Made
-from ddpdoctor.lint.values.tags import Tag
+from ddpdoctor.lint.values.tags import NO_TAGS, Tag
 from ddpdoctor.lint.values.values import Value, symbol_key
 from ddpdoctor.model.finding import Finding, Severity
-from ddpdoctor.program.nodes import last_name
+from ddpdoctor.program.enclosing import FUNCTIONS, statements_around
+from ddpdoctor.program.nodes import last_name, walk
+from ddpdoctor.program.sites import SourceSite, site_of
+from ddpdoctor.program.text import text_of
 
 RULE = LintRule(
     "DD167",
@@ -75,20 +79,95 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
         return
     yield from _without(facts)
     yield from _bare(facts)
+    yield from _averaged_anyway(facts, forwards)
+    if facts.mentions(_OF_FABRIC):
+        yield from _by_fabric(facts)
+
+
+def _averaged_anyway(facts: ModuleFacts, forwards: list[CallEvent]) -> Iterator[Finding | None]:
+    """Backward passes alone that a program puts under no_sync."""
     for call in facts.methods("backward"):
-        context = call.context
-        if not _unshared(call) or call.receiver is None or not call.receiver.tags & Tag.DDP:
+        tags = call.receiver.tags if call.receiver is not None else NO_TAGS
+        # FSDP decides in the backward pass
+        if _unshared(call) and tags & Tag.DDP and not tags & Tag.SHARDED:
+            before = _before(call, forwards)
+            if before is not None and not any(_unshared(c) and _same(c, before) for c in forwards):
+                message = Conditional("", _ANYWAY.format("no_sync"))
+                yield _anyway(facts, call, before.site, message, certain=_is_same_turn(call, before))
+
+
+def _by_fabric(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """The same where Fabric runs the backward pass, and has wrapped the model, which is seen as it was before."""
+    for call in facts.methods("backward"):
+        made = call.receiver.object if call.receiver is not None else None
+        if _OF_FABRIC not in call.context.withs or not isinstance(made, Made):
             continue
-        depth = len(context.calls)
-        here = [c for c in forwards if c.context.calls[:depth] == context.calls and c.index < call.index]
-        if here and not any(_unshared(c) and _same(c, here[-1]) for c in forwards):
-            message = "gradients are averaged anyway: the forward pass must be under no_sync as well"
-            yield facts.finding(
-                *(RULE, call.site, message),
-                related=((here[-1].site, "the forward pass"),),
-                context=call.context,
-                severity=Severity.HINT,
-            )
+        by_ddp = _is_by_ddp(made) if frameworks.kind(made.path) == frameworks.FABRIC else False
+        forward = _outside_of_block(call) if by_ddp is not False else None
+        if forward is not None:
+            condition = "" if by_ddp else "where the strategy is DDP, "
+            at = site_of(call.context.module, forward)
+            yield _anyway(facts, call, at, Conditional(condition, _ANYWAY.format(_OF_FABRIC)), certain=bool(by_ddp))
+
+
+def _outside_of_block(call: CallEvent) -> ast.Call | None:
+    """The forward pass before a block that is for this backward pass alone, in the same turn of a loop."""
+    tree, line = call.context.module.tree, call.site.line
+    around = statements_around(tree, line)
+    block = next((s for s in reversed(around) if isinstance(s, ast.With) and _of_model(s)), None)
+    inside = [n for s in block.body for n in walk(s) if isinstance(n, ast.Call)] if block is not None else []
+    if block is None or any(last_name(n.func) != "backward" for n in inside):
+        return None
+    scope = next((s for s in reversed(around) if isinstance(s, (ast.For, ast.While, *FUNCTIONS))), tree)
+    before = [n for n in walk(scope) if isinstance(n, ast.Call) and n.lineno < block.lineno]
+    return next((n for n in reversed(before) if text_of(n.func) == _of_model(block)), None)
+
+
+def _of_model(block: ast.With) -> str:
+    """How the model is written of which a block keeps the gradients; "" if it is none for that."""
+    entered = (item.context_expr for item in block.items if isinstance(item.context_expr, ast.Call))
+    given = (call.args[0] for call in entered if last_name(call.func) == _OF_FABRIC and call.args)
+    return next(map(text_of, given), "")
+
+
+#: Fabric's block in which gradients are not averaged
+_OF_FABRIC = "no_backward_sync"
+
+
+def _is_by_ddp(fabric: Made) -> bool | None:
+    """Whether Fabric trains on several devices by DDP, which decides in the forward pass; None if that is not known."""
+    strategy = fabric.argument(1, "strategy")
+    if strategy is None:
+        return None if fabric.opaque else True
+    if isinstance(strategy.object, Made):
+        return strategy.object.path.endswith(".DDPStrategy")
+    return strategy.constant.startswith(("ddp", "auto")) if isinstance(strategy.constant, str) else None
+
+
+def _before(call: CallEvent, forwards: list[CallEvent]) -> CallEvent | None:
+    """The last forward pass before a backward pass, in the same function or in what that calls."""
+    context = call.context
+    here = [c for c in forwards if c.context.calls[: len(context.calls)] == context.calls and c.index < call.index]
+    return here[-1] if here else None
+
+
+_ANYWAY = "gradients are averaged anyway: the forward pass must be under {} as well"
+
+
+def _anyway(
+    facts: ModuleFacts, call: CallEvent, forward: SourceSite, message: Conditional, *, certain: bool
+) -> Finding | None:  # fmt: skip
+    return facts.finding(
+        *(RULE, call.site, message),
+        related=((forward, "the forward pass"),),
+        context=call.context,
+        severity=Severity.WARNING if certain else Severity.HINT,
+    )
+
+
+def _is_same_turn(one: CallEvent, two: CallEvent) -> bool:
+    """Whether both are made in the same turn of all loops."""
+    return [loop.site for loop in one.context.loops] == [loop.site for loop in two.context.loops]
 
 
 def _never(facts: ModuleFacts, call: CallEvent) -> Iterator[Finding | None]:

@@ -33,7 +33,8 @@ No automatic fix.
 ## When it is wrong
 A list that a data set's constructor shuffles without a seed is a hint where no sample is seen to be taken from it by
 index. Where something may have been seeded before, or a setting decides whether the samples are mixed, nothing is said
-of a data set that does so in its constructor. Only a seed that provably differs is reported. A set of numbers has one
+of a data set that does so in its constructor. Only a seed that provably differs is reported: of a sampler for a part of
+the job, as for a member of a population, only one that differs among the ranks that share it. A set of numbers has one
 order on all ranks: names that are numbered are a warning, which says so, and none where `PYTHONHASHSEED` is set.
 
 ## References
@@ -53,6 +54,7 @@ from ddpdoctor.lint.facts import (
     prepared_orders,
     random_draws,
     reordered_tables,
+    sampler_parts,
     seeds,
     shares_by_rank,
 )
@@ -153,7 +155,8 @@ def _epochs(facts: ModuleFacts) -> Iterator[Finding | None]:
         shuffle = made.argument(3, "shuffle")
         if shuffle is not None and shuffle.constant is False:
             continue  # the number is for the shuffle alone
-        if len(epoch.atoms) > 1 or (epoch.tags & ANY_RANK and not epoch.tags & Tag.IN_GROUP):
+        by_rank = len(epoch.atoms) > 1 or (epoch.tags & ANY_RANK and not epoch.tags & Tag.IN_GROUP)
+        if by_rank and sampler_parts.differ(made, None, epoch, ""):
             message = "the ranks shuffle by different numbers, so their shares overlap and samples are lost"
             yield facts.finding(RULE, call.site, message, context=call.context)
 
@@ -384,6 +387,9 @@ def _seeds(facts: ModuleFacts) -> Iterator[Finding | None]:
         # `torch.initial_seed() - rank` takes out a rank that was put in before
         if seed is None or seed.tags & Tag.SEEDED:
             continue
+        by_rank = bool(seed.tags & (ANY_RANK | Tag.IN_GROUP)) or len(seed.atoms) > 1
+        if by_rank and not sampler_parts.differ(call, call.node, seed, "seed"):
+            continue  # that of a part of the job, whose ranks agree on it
         severity = Severity.ERROR
         if seed.tags & ANY_RANK or len(seed.atoms) > 1:
             reason = "depends on the rank"

@@ -26,9 +26,10 @@ self.prior = 0.99 * self.prior + 0.01 * mean
 No automatic fix.
 
 ## When it is wrong
-When it is meant, as with batch norm, whose averages are not reported; when what is given is already the same on all
-ranks; or when code that lint cannot follow brings it together. A function, or a class of a wrapped network, in which
-something is reduced or gathered is not reported.
+It is a hint, but where a module that computes by a buffer, such as a loss by a centre, moves it, and is in no wrapper,
+while another network is: then it is a warning. When it is meant, as with batch norm, whose averages are not reported;
+when what is given is already the same on all ranks; or when code that lint cannot follow brings it together. A
+function, or a class of a wrapped network, in which something is reduced or gathered is not reported.
 
 ## References
 https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -39,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import own_statistics
-from ddpdoctor.lint.facts.module_facts import ModuleFacts
+from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.rule import LintRule
 from ddpdoctor.model.finding import Finding, Severity
 from ddpdoctor.program.sites import site_of
@@ -47,7 +48,7 @@ from ddpdoctor.program.sites import site_of
 RULE = LintRule(
     "DD182",
     "statistics-of-own-batch",
-    Severity.HINT,
+    Severity.WARNING,
     advice="reduce or gather what the batch gives over the ranks before it is kept",
 )
 
@@ -62,5 +63,11 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             if kept.is_queue
             else f"each rank moves `{kept.target}` by its own batch alone: reduce what is added over the ranks before"
         )
+        told = Conditional(_UNLESS_MEANT if kept.is_apart else "", message)
         chain = (*kept.call.context.chain, kept.call.site)
-        yield facts.finding(RULE, site_of(kept.module, kept.node), message, chain=chain)
+        severity = None if kept.is_apart else Severity.HINT
+        yield facts.finding(RULE, site_of(kept.module, kept.node), told, chain=chain, severity=severity)
+
+
+#: nothing else shows that it is to be one for all
+_UNLESS_MEANT = "unless each rank is to compute by its own, "

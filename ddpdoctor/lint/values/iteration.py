@@ -107,6 +107,9 @@ def _sample_of(data: Value) -> Value | None:
         tags = (data.tags & ORIGIN) | Tag.BATCH | Tag.PART | Tag.SAMPLE
         return unknown("sample", data.atoms, taint=Taint.RANK_LOCAL, tags=tags)
     of_batch = data.taint is Taint.RANK_LOCAL and data.tags & Tag.BATCH
+    if data.taint is Taint.RANK_LOCAL and data.tags & Tag.OF_ROOT and obj is None:
+        # one of several sums that were reduced together
+        return unknown("sum", data.atoms, taint=Taint.RANK_LOCAL, tags=data.tags & DATA | Tag.PART)
     if not of_batch or not (obj is None or isinstance(obj, (Method, Listed))):
         return None
     tags = (data.tags & (DATA | Tag.EXAMPLE) & ~Tag.UNEVEN) | Tag.PART | Tag.ELEMENT
