@@ -62,10 +62,14 @@ _DIVIDES = {
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Ranks of a group or of a part of the data that are the launcher's LOCAL_RANK."""
+    groups = [call for call in facts.named(devices.GROUP) if _local(call.argument(4, "rank"))]
+    dividing = list(_dividing(facts))
+    if not groups and not dividing:
+        return
     # an option of that name may be given by hand, and then it is what its giver means
     told = any(row.found_in_any(facts.texts) for row in (heuristics.READS_LOCAL_RANK, heuristics.NAMES_LAUNCHER))
-    for call in facts.named(devices.GROUP):
-        if _local(call.argument(4, "rank")) and not _on_one_node(facts, call):
+    for call in groups:
+        if not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so a second node repeats this rank: pass the global rank"
             several = launch.told_of_nodes(facts)
             condition = "" if several else _ON_NODES
@@ -73,7 +77,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
             yield facts.finding(
                 RULE, call.site, _if_passed(condition, message, told), severity=severity, context=call.context
             )
-    for call in _dividing(facts):
+    for call in dividing:
         if not _on_one_node(facts, call):
             message = "LOCAL_RANK starts at 0 on every node, so all nodes get the same data: pass the global rank"
             several = launch.told_of_nodes(facts)

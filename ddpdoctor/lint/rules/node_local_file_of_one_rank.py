@@ -64,8 +64,9 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """What the first rank makes on its machine, and those of the others miss."""
     if launch.one_node_only(facts) or heuristics.OF_TESTS.found_in(facts.module.path):
         return
-    several = launch.told_of_nodes(facts)
-    for missing in node_local_files.found(facts):
+    found = list(node_local_files.found(facts))
+    several = bool(found) and launch.told_of_nodes(facts)
+    for missing in found:
         # who spawns ranks does it for one machine, unless something tells of others
         if several or not launch.is_spawned(facts, missing.writer):
             yield _found(facts, missing, several=several)
