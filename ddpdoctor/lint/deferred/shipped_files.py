@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import posixpath
 import re
 from collections.abc import Iterator
@@ -107,6 +106,6 @@ def _held(repository: Repository, name: str) -> str:
     for path in listed(Listing(repository.root, (ending,), _MOST)):
         inside = path[len(repository.root) + 1 :]
         fits = fnmatchcase(inside, re.sub(r"\[", "[[]", known)) or fnmatchcase(f"/{inside}", f"*/{known}")
-        if fits and (index is None or os.fsencode(inside) in index):
+        if fits and (index is None or inside.encode(errors="surrogateescape") in index):
             return path
     return ""
