@@ -270,10 +270,10 @@ def passed(call: ast.Call, function: _Function, parameter: str) -> ast.expr | No
     names = [one.arg for one in (*told.posonlyargs, *told.args)]
     at = names.index(parameter) - (names[0] in ("self", "cls")) if parameter in names else len(call.args)
     named = (one.value for one in call.keywords if one.arg == parameter)
-    return next(iter((*named, *call.args[at : at + 1])), _defaults(function).get(parameter))
+    return next(iter((*named, *call.args[at : at + 1])), defaults(function).get(parameter))
 
 
-def _defaults(function: _Function) -> dict[str, ast.expr]:
+def defaults(function: _Function) -> dict[str, ast.expr]:
     """The defaults of a function's parameters."""
     told = function.args
     places = [*told.posonlyargs, *told.args]

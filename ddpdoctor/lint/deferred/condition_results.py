@@ -37,7 +37,8 @@ def result(test: ast.expr, value: object, other: object) -> bool | None:
         if known is None or not isinstance(value, str) or not isinstance(known[0], (str, tuple)):
             return None
         return value.startswith(known[0]) if test.func.attr == "startswith" else value.endswith(known[0])
-    return bool(value) if value is None or isinstance(value, bool) else None
+    # what a text or number stands for that is not nothing is not known: a command passes `0` as well
+    return bool(value) if not value or isinstance(value, bool) else None
 
 
 def _constant(node: ast.expr) -> tuple[object] | None:
@@ -56,6 +57,9 @@ def _compared(operation: ast.cmpop, left: object, right: object) -> bool | None:
         if not isinstance(right, (str, tuple)) or not isinstance(left, str):
             return isinstance(operation, ast.NotIn) if left is None and isinstance(right, tuple) else None
         return (left in right) is isinstance(operation, ast.In)
+    if isinstance(operation, (ast.Gt, ast.Lt)):
+        low, high = (left, right) if isinstance(operation, ast.Lt) else (right, left)
+        return low < high if isinstance(low, int) and isinstance(high, int) else None
     equal = isinstance(operation, (ast.Eq, ast.Is))
     if left is None or right is None or (type(left) is type(right) and isinstance(left, (str, int))):
         return (left == right) is equal if equal or isinstance(operation, (ast.NotEq, ast.IsNot)) else None

@@ -186,6 +186,10 @@ class Configurations:
         values = _values(spelled, own or self._texts)
         return [ast.Constant(_OFF[value]) for value in sorted(values)] if values <= _OFF.keys() else []
 
+    def turn_on(self, name: str) -> bool:
+        """Whether a file of settings sets something to a value that is not off, whatever else may set it."""
+        return not _values(name.encode(), self.files.values()) <= _OFF.keys()
+
     def unset_value(self, name: str) -> list[ast.expr]:
         """What it is of a setting where nobody sets it, if there are files of settings, and neither one of them, nor a
         program, nor a command sets this."""

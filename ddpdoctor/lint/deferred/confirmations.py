@@ -24,9 +24,11 @@ from ddpdoctor.lint.deferred.local_rank_option import passed_by_launcher
 from ddpdoctor.lint.deferred.missed_places import missed
 from ddpdoctor.lint.deferred.open_findings import is_unreached
 from ddpdoctor.lint.deferred.repository import Repository
+from ddpdoctor.lint.deferred.shipped_files import shipped
 from ddpdoctor.lint.deferred.started_nodes import on_one_node, on_several_nodes
 from ddpdoctor.lint.deferred.started_ranks import (
     joins_none,
+    never_the_first,
     nowhere_as_several,
     of_a_trainer,
     one_process,
@@ -90,7 +92,7 @@ def confirmation(
     )  # fmt: skip
     if not started:
         against = (*against, not_imported, without_its_option, switched_off, fetched_before, given_none_listed)
-        against = (*against, missed)
+        against = (*against, missed, shipped, never_the_first)
         # where it is started as several ranks, on several nodes, a place shows
         against = (*against, on_one_node, *_STARTED_OTHERWISE) if told is None or told.at is None else against
     as_told = replace(finding, severity=told.severity) if told is not None else finding

@@ -29,6 +29,7 @@ _HIDDEN = late_pattern(rb"__getattr__|globals\(|locals\(|vars\(|exec\(|sys\.modu
 _BUILT = late_pattern(r"^_|_(?:pb2(?:_grpc)?|cuda|cpp|ext)$")
 #: what is said of a relative import out of what a program imports
 _BEYOND = "a relative import leads out of the package"
+_IN_NONE = "a relative import in a program that no package can have as a module, for the dot in its name"
 #: what each module has
 _OF_MODULES = ("__name__", "__file__", "__doc__", "__path__")
 
@@ -72,7 +73,8 @@ class FailingImports:
         """An import that fails when a file is run or imported, its own or one of what it imports."""
         # a program sees what is beside it, unless it is run as a module of its package
         folder = posixpath.dirname(path)
-        root = folder if b"__main__" in self._texts.get(path, b"") and not self._is_package(folder) else ""
+        is_program = b"__main__" in self._texts.get(path, b"")
+        root = folder if is_program and not self._is_package(folder) else ""
         reached, left = {path}, [path]
         while left and left[0] in self._texts:
             file = left.pop(0)
@@ -81,6 +83,8 @@ class FailingImports:
                 return _unparsed(file, self._texts[file], tree)
             for statement in tree.body:
                 for asked in _imports(statement, file):
+                    if asked.folder and file == path and is_program and _is_no_module(path):
+                        return asked.failing(_IN_NONE)
                     found = self._found(asked, root)
                     if isinstance(found, FailingImport):
                         return found
@@ -268,6 +272,11 @@ def _all_names(tree: ast.Module, path: str) -> Iterator[_Import]:
     for node in walk(tree):
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             yield from _imports(node, path)
+
+
+def _is_no_module(path: str) -> bool:
+    """Whether a file can only be run by its path: `train.old.py` would be a module `old` of a package `train`."""
+    return "." in posixpath.basename(path).removesuffix(".py")
 
 
 def _above(folder: str) -> Iterator[str]:

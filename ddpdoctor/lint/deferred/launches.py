@@ -185,6 +185,10 @@ class Launches:
         scripts = self.starting(path)
         return not scripts or any(launch_scripts.passes_local_rank(self.scripts[script]) for script in scripts)
 
+    def own_commands(self, path: str) -> list[bytes]:
+        """The commands that start a program from where it lies, not one of its name from a folder that is not told."""
+        return [command for _, program, command in self._commands if program == path]
+
     def shown_commands(self, path: str) -> list[bytes]:
         """Those, and the commands that the comments of the program show."""
         own = launch_scripts.commented_commands(read_file(path) or b"")

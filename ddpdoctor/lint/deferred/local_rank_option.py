@@ -83,10 +83,17 @@ _READS_OPTION = late_pattern(
 )
 
 
+#: keeps the option under its own name elsewhere, from where it would have to be read
+_KEEPS_OPTION = late_pattern(
+    rb"^[ \t]*[\w.]+(?:\[[\"']local_rank[\"']\]|\.local_rank)[ \t]*=[ \t]*\w+\.local_rank[ \t]*\r?$", re.MULTILINE
+)
+
+
 def _is_unread(repository: Repository, path: str) -> bool:
     """Whether neither a program nor a file that it imports reads its local rank from the options."""
     used = repository.used_by(path)
-    return used is not None and not any(map(_READS_OPTION.search, used.values()))
+    read = (_KEEPS_OPTION.sub(b"", text) for text in used.values()) if used is not None else ()
+    return used is not None and not any(map(_READS_OPTION.search, read))
 
 
 def _joins_none(repository: Repository, path: str) -> bool:

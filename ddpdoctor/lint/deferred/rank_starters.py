@@ -115,6 +115,12 @@ class RankStarters:
                 found.setdefault(name, set()).add(file)
         return found
 
+    def only_by_option(self, path: str) -> bool:
+        """Whether a program starts ranks itself, and only with an option that is off and that no command passes."""
+        text = self._texts.get(path, b"")
+        module, commands, places = given_options.module_of(text), self._commands(path), [*_places(text)]
+        return module is not None and bool(places) and all(_is_off(module, commands, text, line) for line in places)
+
     def _start(self, path: str, found: Sequence[bytes]) -> bool:
         """Whether one of the files, which start ranks, does so not only with an option of the program that is off and
         that no command passes."""

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from ddpdoctor.lint.deferred.callers import passed
+from ddpdoctor.lint.deferred.callers import defaults, passed
 from ddpdoctor.lint.deferred.condition_results import asked_by, name_of, result
 from ddpdoctor.lint.deferred.confirmation import ParsedPlace, parsed
 from ddpdoctor.lint.deferred.needed_settings import setting
+from ddpdoctor.lint.deferred.parts_given import parts_given
 from ddpdoctor.lint.deferred.repository import Repository
 from ddpdoctor.lint.deferred.shown_runs import Run, mentions_one, values_in
 from ddpdoctor.model.named_tuple import NamedTuple
 from ddpdoctor.program import source
-from ddpdoctor.program.enclosing import conditions_met, innermost_function, nodes_around
+from ddpdoctor.program.enclosing import conditions_met, functions_around, innermost_function, nodes_around
 from ddpdoctor.program.modules import FunctionNode
 from ddpdoctor.program.nodes import last_name, walk
 
@@ -94,15 +95,18 @@ class ReachedLines:
             return None
         return Missed(test, name_of(known.asked), known.values)
 
-    def _held(self, test: ast.expr, place: ParsedPlace, wanted: bool) -> _Known | None:
+    def _held(self, test: ast.expr, place: ParsedPlace, wanted: bool, depth: int = _DEEPEST) -> _Known | None:
         """What shows that a condition is never true, or never false where that is `wanted`; None if it may be."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self._held(test.operand, place, not wanted)
+            return self._held(test.operand, place, not wanted, depth)
         if isinstance(test, ast.BoolOp):
-            parts = [self._held(part, place, wanted) for part in test.values]
+            parts = [self._held(part, place, wanted, depth) for part in test.values]
             needs_all = isinstance(test.op, ast.And) is wanted
             enough = any(parts) if needs_all else all(parts)
             return next(filter(None, parts), None) if enough else None
+        kept = _kept(test, place) if isinstance(test, ast.Name) and depth else None
+        if kept is not None:
+            return self._held(kept, place._replace(line=kept.lineno), wanted, depth - 1)
         asked = asked_by(test)
         held = self._values(asked, place, _DEEPEST) if asked is not None else None
         if asked is None or held is None or not held.values:
@@ -167,19 +171,17 @@ class ReachedLines:
         if name not in self._settings:
             by_name = not self._repository.configurations.is_option(name)
             values = (values_in(self._repository, run, name) for run in self._runs)
-            self._settings[name] = _together([_Held(one, by_name) if one is not None else None for one in values])
+            held = _together([_Held(one, by_name) if one is not None else None for one in values])
+            # what an option leaves off, a file may still turn on
+            left_off = held is not None and not any(held.values)
+            self._settings[name] = None if left_off and self._repository.configurations.turn_on(name) else held
         return self._settings[name]
 
     def _of_name(self, name: str, place: ParsedPlace, depth: int) -> _Held | None:
         function = innermost_function(place.tree, place.line)
-        scope: ast.AST = function if function is not None else place.tree
-        names = (node for node in walk(scope) if isinstance(node, ast.Name) and node.id == name)
-        stored = [node for node in names if not isinstance(node.ctx, ast.Load)]
-        if function is not None and not stored and name in _parameters(function):
+        if function is not None and name in _parameters(function) and not _stored(function, name):
             return self._of_parameter(function, name, place, depth)
-        given = [*_given(scope, name)]
-        if len(given) != len(stored) or not given:
-            return None
+        given = _all_given(place, name)
         return _together([self._values(value, place._replace(line=value.lineno), depth - 1) for value in given])
 
     def _of_parameter(self, function: FunctionNode, name: str, place: ParsedPlace, depth: int) -> _Held | None:
@@ -188,7 +190,26 @@ class ReachedLines:
         for at, call in self._calls(place):
             if self._missed(at, depth - 1) is None:
                 value = passed(call, function, name)
-                values.append(self._values(value, at, depth - 1) if value is not None else None)
+                unpacked = value is None and not call.args and name not in {one.arg for one in call.keywords}
+                known = self._values(value, at, depth - 1) if value is not None else None
+                values.append(self._of_unpacked(function, name, at, depth) if unpacked else known)
+        return _together(values)
+
+    def _of_unpacked(self, function: FunctionNode, name: str, at: ParsedPlace, depth: int) -> _Held | None:
+        """What a parameter is where a call passes all parameters as one object: its default, or what the runs have the
+        part of that name hold somewhere."""
+        default = defaults(function).get(name)
+        if default is None or self._repository.sets(name):
+            return None
+        texts = {path: text for run in self._runs for path, text in run.texts.items() if name.encode() in text}
+        values = [self._values(default, at, depth - 1)]
+        for place in parsed((path, 1) for path in texts):
+            parts = parts_given(place.tree, name)
+            if parts is None:
+                return None
+            places = ((place._replace(line=value.lineno), value) for value in parts)
+            reached = ((one, value) for one, value in places if self._missed(one, depth - 1) is None)
+            values += [self._values(value, one, depth - 1) for one, value in reached]
         return _together(values)
 
 
@@ -201,6 +222,33 @@ def _together(held: Sequence[_Held | None]) -> _Held | None:
 
 def _parameters(function: FunctionNode) -> set[str]:
     return {node.arg for node in walk(function.args) if isinstance(node, ast.arg)}
+
+
+def _stored(scope: ast.AST, name: str) -> list[ast.Name]:
+    names = (node for node in walk(scope) if isinstance(node, ast.Name) and node.id == name)
+    return [node for node in names if not isinstance(node.ctx, ast.Load)]
+
+
+def _all_given(place: ParsedPlace, name: str) -> list[ast.expr]:
+    """What a variable is given that is read at a place: one of a function around it, or of the file; none if something
+    else may be in it."""
+    for function in reversed(functions_around(place.tree, place.line)):
+        if _stored(function, name) or name in _parameters(function):
+            given = [*_given(function, name)] if name not in _parameters(function) else []
+            return given if len(given) == len(_stored(function, name)) else []
+    given = [*_given(place.tree, name)]
+    outside = all(innermost_function(place.tree, value.lineno) is None for value in given)
+    return given if outside and len(given) == len(_stored(place.tree, name)) else []
+
+
+#: what makes one condition of others
+_CONDITIONS = (ast.BoolOp, ast.Compare, ast.UnaryOp)
+
+
+def _kept(test: ast.Name, place: ParsedPlace) -> ast.expr | None:
+    """The condition that a variable keeps: `unlabelled = args.more and args.names`."""
+    given = _all_given(place, test.id)
+    return given[0] if len(given) == 1 and isinstance(given[0], _CONDITIONS) else None
 
 
 def _given(scope: ast.AST, name: str) -> Iterator[ast.expr]:

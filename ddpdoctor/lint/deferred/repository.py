@@ -126,6 +126,12 @@ class Repository:
         starts, whether any file may. So it may where there are too many files to read."""
         return self.texts is None or self._starters.may_start(path, program=program)
 
+    def start_by_option(self, path: str) -> bool:
+        """Whether a program starts ranks itself only with an option that is off, and that no command passes: one that a
+        command starts, or that none does while they start others."""
+        known = bool(self.launches.commands(path)) or self.leaves_out(path)
+        return known and self._starters.only_by_option(path)
+
     def users_of(self, path: str) -> set[str] | None:
         """The files that import a file or start it by its name, and those that use these, itself included; None if that
         cannot be told: there are too many files, or a text or a file of settings names it, too."""

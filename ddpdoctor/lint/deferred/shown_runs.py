@@ -66,6 +66,8 @@ def values_in(repository: Repository, run: Run, name: str) -> Values:
     declared = _options_of(files).get(name, ())
     if not declared:
         return None if repository.configurations.is_option(name) else _configured(repository, run, name)
+    # a file that it imports may be a program as well, with options of its own
+    declared = _options_of((run.texts.get(run.program, b""),)).get(name, declared)
     names = frozenset({name}).union(*(one.names for one in declared))
     if not _names(run.command, names):
         left_open = hands_on(run.command) or repository.configurations.may_give(run.command, names)

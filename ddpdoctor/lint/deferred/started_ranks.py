@@ -6,8 +6,9 @@ import ast
 import os
 import posixpath
 import re
+from collections.abc import Iterator, Mapping
 
-from ddpdoctor.lint.deferred import rank_starters
+from ddpdoctor.lint.deferred import given_options, rank_starters
 from ddpdoctor.lint.deferred.confirmation import Confirmation, path_of
 from ddpdoctor.lint.deferred.joined_groups import makes_none
 from ddpdoctor.lint.deferred.launch_scripts import LAUNCHED, is_one_on_its_node, says_launched
@@ -159,12 +160,19 @@ def _never_as_several(repository: Repository, path: str, *, untold: bool = False
     shown = [text for user, text in texts.items() if user not in launches.naming]
     used = (repository.used_by(path) or {}).values()
     # a program that a command starts as one process may leave it to what it imports to start the others
-    starting = (*texts.values(), *(used if place_of(launches.as_one, path) is not None else ()))
+    starting = (*_without_options(repository, texts), *(used if place_of(launches.as_one, path) is not None else ()))
     if any(map(_spawns, starting)) or any(map(says_launched, shown)):
         return None
     if any(map(rank_starters.starts_launcher, (*shown, *used))):
         return None
     return Confirmation("no script or text starts several ranks of what uses it", Severity.HINT)
+
+
+def _without_options(repository: Repository, texts: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Those of some programs that may start ranks without an option which nobody passes."""
+    for path, text in texts.items():
+        if not (_SPAWNS.search(text) is not None and repository.start_by_option(path)):
+            yield text
 
 
 def nowhere_as_several(repository: Repository, finding: Finding) -> Confirmation | None:
@@ -204,6 +212,24 @@ def unshown(repository: Repository, finding: Finding) -> Confirmation | None:
         "scripts and texts start programs as one process"
     )  # fmt: skip
     return Confirmation(said, Severity.HINT, condition="if several ranks run it, ")
+
+
+#: of these, what is wrong lies between ranks of the same program, the first one among them as a rule
+_BETWEEN_RANKS = frozenset({"DD111", "DD112", "DD115", "DD121", "DD140"})
+#: the option by which a program is told its rank, and a number
+_RANK, _NUMBER = frozenset({"rank"}), late_pattern(r"\d+")
+
+
+def never_the_first(repository: Repository, finding: Finding) -> Confirmation | None:
+    """Whether each command that starts a program gives it a rank other than 0: that is another program, a server."""
+    if finding.code not in _BETWEEN_RANKS or finding.severity is Severity.HINT:
+        return None
+    commands = repository.launches.own_commands(path_of(finding))
+    ranks = [given_options.value_in(command, _RANK) for command in commands]
+    if not ranks or not all(map(_NUMBER.fullmatch, ranks)) or "0" in ranks:
+        return None
+    said = f"the scripts and texts start it as rank {', '.join(sorted(set(ranks)))} only"
+    return Confirmation(said, Severity.HINT, condition="if it is started as rank 0, ")
 
 
 def joins_none(repository: Repository, finding: Finding) -> Confirmation | None:

@@ -33,7 +33,7 @@ from ddpdoctor.program.nodes import walk
 
 #: what an option may ask for that is off by default; a state is loaded in a run that goes on from another one, which
 #: people ask for by hand
-_WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | IF_REACHED) - {"DD176", "DD177"}
+WITH_OPTIONS = (OF_SEVERAL_RANKS | IF_SEVERAL_COME | IF_REACHED) - {"DD176", "DD177"}
 #: of these, what a setting may ask for that has many names
 _ASKED_FOR = frozenset({"DD124", "DD171"})
 
@@ -198,7 +198,7 @@ def without_its_option(repository: Repository, finding: Finding) -> Confirmation
     """Whether the line runs only with an option that is off by default, or a setting that only such an option turns on,
     and no command that starts the program gives it, or only those that start one process."""
     path = path_of(finding)
-    concerned = finding.code in _WITH_OPTIONS and finding.severity is not Severity.HINT
+    concerned = finding.code in WITH_OPTIONS and finding.severity is not Severity.HINT
     commands = repository.launches.commands(path) if concerned else []
     # of a program that no command starts, nothing but its defaults is known, where others are started
     concerned = concerned and bool(commands or repository.leaves_out(path))
@@ -362,7 +362,7 @@ def _parameters_read(function: FunctionNode) -> Callable[[ast.expr], str]:
 def switched_off(repository: Repository, finding: Finding) -> Confirmation | None:
     """Whether it is under a setting that is off in every file of the project that sets it, or in those that the
     commands name which start several ranks of the program."""
-    if finding.severity is Severity.HINT or finding.code not in _WITH_OPTIONS:
+    if finding.severity is Severity.HINT or finding.code not in WITH_OPTIONS:
         return None
     path = path_of(finding)
     several = [one for one in repository.launches.shown_commands(path) if not starts_one(repository, path, one)]

@@ -173,6 +173,19 @@ def asks(guard: Guard) -> bool:
     return heuristics.ASKS_DISK.found_in(guard.text)
 
 
+#: what is asked of the disk, and the side of the answer
+Question = tuple[int, bool, bool]
+
+
+def question(contest: Contest, asked: Guard | None) -> Question | None:
+    """What ranks ask before they fetch or build something that all need: who asks the same finds what has been made
+    since. None if they ask nothing, or the answer is not known to be one."""
+    if asked is None or contest not in _FOR_ITSELF or len(asked.value.atoms) != 1:
+        return None
+    atom = asked.value.atoms[0]
+    return (atom.key, atom.negated, asked.side) if isinstance(atom, Symbol) else None
+
+
 def chosen(call: CallEvent) -> bool:
     """Whether the call depends on something else than the disk that nobody knows: `if name in KNOWN: download(...)`."""
     return any(guard.value.taint is Taint.UNKNOWN and not asks(guard) for guard in call.context.guards)

@@ -31,7 +31,7 @@ Unsafe: the other spelling is added; the source of the value is not changed.
 ## When it is wrong
 DeepSpeed's launcher passes `--local_rank`; files that use it are not reported, and what scripts and texts start only
 with it, or as one process, is a hint. So is a program that they start otherwise than with the old launcher where
-neither it nor a file that it imports reads the option.
+neither it nor a file that it imports reads the option, but perhaps to keep it elsewhere under the same name.
 
 A program that parses with `parse_known_args` only goes on without an option that it does not know. It is reported only
 where the option then has a fixed default, and nothing reads LOCAL_RANK: each rank then uses the same device.

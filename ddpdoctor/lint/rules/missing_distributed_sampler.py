@@ -32,7 +32,7 @@ No automatic fix.
 ## When it is wrong
 When the data set itself is split by rank in code that lint cannot see. Iterable data sets, loaders passed to a
 framework, and data sets that mention the rank are not reported, nor is what the model of each rank has generated in the
-same loop that then learns from it.
+same loop that then learns from it, or in a step of such a loop.
 
 ## References
 https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html

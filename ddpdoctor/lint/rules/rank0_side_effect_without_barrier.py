@@ -35,12 +35,12 @@ rank: where nothing in sight shows that all ranks come there, it is a hint, unle
 ranks fetches or builds its own data, or the callers are in the project and none of them leaves it to one rank. Creating
 a folder is always a hint, and so is removing what the program makes only with the rank added to its name, what only
 tests use, what needs a name that nothing in the repository mentions (`if data == "cifar10"`), or another one than its
-commands and settings give where they start several ranks, also as a parameter, and a file that a text has fetched
-before by its address (`wget`, `curl`). So is what some ranks create and the others use if one of both
-happens in a function that is called: at first looks one in ten of these places was a fault, because mostly another file
-was meant or something in between made the others wait. And so is a folder of one rank in which the others write only
-after they have run a network, which takes longer than making it, and what all ranks do where each has a machine of its
-own.
+commands and settings give where they start several ranks, also as a parameter, a file that a text has fetched before by
+its address (`wget`, `curl`), and one that the repository has itself. So is what some ranks create and the others use if
+one of both happens in a function that is called: at first looks one in ten of these places was a fault, because mostly
+another file was meant or something in between made the others wait. And so is a folder of one rank in which the others
+write only after they have run a network, which takes longer than making it, and what all ranks do where each has a
+machine of its own.
 
 Reading in a folder that was only created is not reported, nor are downloads that write under another name first or
 stand in a hook that a framework runs on one rank, files that stay empty, nor a path in an attribute that only some
@@ -60,7 +60,7 @@ from collections.abc import Iterator
 
 from ddpdoctor.lint.facts import contended_paths, head_starts, launch, loaders, set_up_folders, touched_files
 from ddpdoctor.lint.facts.attendance import Attendance
-from ddpdoctor.lint.facts.contended_paths import Contest
+from ddpdoctor.lint.facts.contended_paths import Contended, Contest, Question
 from ddpdoctor.lint.facts.exclusion import contradict
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts, shown_also
 from ddpdoctor.lint.facts.touched_files import Touch
@@ -100,12 +100,13 @@ _TOLD = "where it is told to download, "
 
 def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
     reported: set[SourceSite] = set()
+    answered: dict[Question, CallEvent] = {}
     found = (*contended_paths.contended(facts), *contended_paths.data_sets(facts))
     # a function that is also followed from one which all ranks come to is told of as it is reached from there
     ordered = sorted(found, key=lambda one: one.attended.unsure)
     for call, contest, asked, attended, _ in ordered:
-        place = facts.place(call)
-        if place in reported:
+        place, question = facts.place(call), contended_paths.question(contest, asked)
+        if place in reported or _is_answered(call, answered.get(question) if question is not None else None):
             continue
         reported.add(place)
         related = attended.related
@@ -135,9 +136,23 @@ def _of_all(facts: ModuleFacts) -> Iterator[Finding | None]:
             context=call.context,
             unconfirmed=open_,
         )
-        here = [one for one in ordered if facts.place(one.call) == place]
+        if question is not None and severity is not Severity.HINT:
+            answered.setdefault(question, call)
+        here = [one for one in ordered if facts.place(one.call) == place or _is_of(question, call, one)]
         yield shown_also(told, (site for one in here for site in (one.call.site, *one.also)))
     yield from _late(facts, reported)
+
+
+def _is_answered(call: CallEvent, told: CallEvent | None) -> bool:
+    """Whether a call is told with another one: what that has made is there afterwards, and what else is made where it
+    is missing is made with it. Not if only one of both can run."""
+    return told is not None and not contradict((*told.context.guards, *call.context.guards))
+
+
+def _is_of(question: Question | None, call: CallEvent, one: Contended) -> bool:
+    """Whether something is told with a call that is under a question."""
+    same = question is not None and contended_paths.question(one.contest, one.asked) == question
+    return same and _is_answered(one.call, call)
 
 
 def _late(facts: ModuleFacts, reported: set[SourceSite]) -> Iterator[Finding | None]:

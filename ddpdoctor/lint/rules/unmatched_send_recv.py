@@ -34,7 +34,8 @@ No automatic fix.
 In a function that a caller enters with receives posted before: what is not part of a script that lint can follow to its
 end is a warning that says so. A program that is right for two or for three ranks is taken as made for them. Ranks of
 other groups, objects, and what is behind a condition that may differ between ranks are not looked at; a condition of
-which nothing shows that it can hold makes a warning.
+which nothing shows that it can hold makes a warning. What scripts and texts start with `--rank 1`, `--rank 2` and so
+on, but never as rank 0, is a hint: that is another program.
 
 ## References
 https://docs.pytorch.org/docs/stable/distributed.html#point-to-point-communication (that NCCL has no tags: `isend`)

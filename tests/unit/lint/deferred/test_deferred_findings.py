@@ -239,6 +239,12 @@ HELPS = "def distributed(args):\n    READ\n"
         ("args.local_rank", "deepspeed tools/train.py\npython -m torch.distributed.launch -m tools.train", "error"),
         ("args.local_rank", "torchrun --nproc_per_node 8 tools/train.py --deepspeed zero.json", "warning"),
         ("args.lr", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
+        # who keeps it elsewhere has not read it, unless something reads it from there
+        ("conf['local_rank'] = args.local_rank", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
+        ("conf.local_rank = args.local_rank", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
+        ("conf.local_rank = args.local_rank\n    f(conf.local_rank)", "torchrun tools/train.py", "warning"),
+        ("conf.local_rank = args.local_rank + 1", "torchrun --nproc_per_node 8 tools/train.py", "warning"),
+        ("rank = args.local_rank", "torchrun --nproc_per_node 8 tools/train.py", "warning"),
         # who shows all options at once reads none of them
         ("print(vars(args))", "torchrun --nproc_per_node 8 tools/train.py", "hint"),
         ("args.lr", "python -m torch.distributed.launch tools/train.py", "error"),

@@ -72,6 +72,10 @@ CALLS = "def build(): ...\n"
         ({"r/a.py": f"from model import net\n{PROGRAM}", "r/model/__init__.py": "",
           "r/model/net.py": "from ..parts import part", "r/parts.py": ""},
          ("net.py", 1, "a relative import leads out of the package")),
+        # in a program that only its path can name
+        ({"r/p/a.old.py": f"from .b import c\n{PROGRAM}", "r/p/__init__.py": "", "r/p/b.py": "c = 1"},
+         ("a.old.py", 1, "a relative import in a program that no package can have as a module, for the dot in its "
+          "name")),
         # what no Python 3 parses
         ({"r/a.py": f"import b\n{PROGRAM}", "r/b.py": f"\n{CONFLICT}"},
          ("b.py", 2, "b.py holds a merge that was not decided")),
@@ -89,6 +93,9 @@ def test_what_the_project_does_not_have(files: dict[str, str], told: tuple[str, 
         {"r/a.py": f"from model import net\n{PROGRAM}", "r/model/__init__.py": "", "r/model/net.py": ""},
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "if x:\n    def load(): ...\n"},
         {"r/a.py": f"from data import load\n{PROGRAM}", "r/data.py": "def f():\n    global load\n    load = 1\n"},
+        # of a program that may be run as a module of its package, and of what is none
+        {"r/p/a.py": f"from .b import c\n{PROGRAM}", "r/p/__init__.py": "", "r/p/b.py": "c = 1"},
+        {"r/p/a.old.py": "from .b import c", "r/p/__init__.py": "", "r/p/b.py": "c = 1"},
         # what is installed, or may be
         {"r/a.py": f"import torch, numpy.linalg\n{PROGRAM}"},
         {"r/a.py": f"from datasets import load\n{PROGRAM}", "r/datasets/own.py": ""},
