@@ -1,0 +1,1 @@
+torchrun --nproc-per-node 4 train.py --tp 2
