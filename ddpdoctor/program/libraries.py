@@ -28,8 +28,7 @@ import functools
 import re
 from collections.abc import Iterable
 from enum import Enum
-
-from ddpdoctor.model.named_tuple import NamedTuple
+from typing import NamedTuple
 
 # Installed packages by import name. To add one, add a line.
 

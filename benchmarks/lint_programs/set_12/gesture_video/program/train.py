@@ -34,13 +34,13 @@ def gestures(n, classes, seed):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--epochs", type=int, default=2)
+    p.add_argument("--epochs", type=int, default=4)
     p.add_argument("--batch-size", type=int, default=16)
     p.add_argument("--clips", type=int, default=256)
     p.add_argument("--classes", type=int, default=6)
     p.add_argument("--width", type=int, default=8)
     p.add_argument("--lr", type=float, default=2e-3)
-    p.add_argument("--init-scale", type=float, default=2.0 ** 17)
+    p.add_argument("--init-scale", type=float, default=2.0 ** 24)
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--out", default="gesture.pt")
     args = p.parse_args()
