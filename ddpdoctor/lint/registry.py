@@ -198,7 +198,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD155": (b"gather",),
     "DD157": (b"gather", b"reduce", b"broadcast"),
     "DD158": (b"gather",),
-    "DD159": (b"gather",),
+    "DD159": (b"gather", b"recv"),
     "DD160": (b"DistributedDataParallel",),
     "DD161": (b"DistributedDataParallel",),
     # of the network inside a wrapper

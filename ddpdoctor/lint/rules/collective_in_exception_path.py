@@ -2,8 +2,8 @@
 
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
-NCCL, handlers in a training loop that swallow an exception from a DDP backward or another collective, or that `continue`
-behind one which this rank's batch has raised, while the rest of the turn holds a collective, and handlers
+NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective, or go on
+with the next batch where a rank's own batch has raised one and the rest of the turn holds a collective. And handlers
 around such a loop that catch whatever happens and let the process end as one that has done its work, as loguru's
 `@logger.catch` does. An import fails on the ranks whose disk does not hold the module, so a collective in its handler
 counts.
