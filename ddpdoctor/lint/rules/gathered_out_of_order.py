@@ -30,8 +30,8 @@ No automatic fix.
 
 ## When it is wrong
 When only a mean is taken of the results, and the length of the data set is a multiple of the number of ranks. Not
-reported where the function gathers several things, such as guesses and labels, or the samples' numbers, and receives whose
-result, the rank of the sender, is used. What is received may itself say who has sent it.
+reported where the function gathers several things, such as guesses and labels, or the samples' numbers, and receives
+whose result, the rank of the sender, is used. What is received may itself say who has sent it.
 
 ## References
 https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
