@@ -71,8 +71,7 @@ RULE = LintRule(
     "DD138",
     "schedule-of-one-share",
     Severity.WARNING,
-    advice="multiply the length by accelerator.num_processes, or count the batches before prepare(); OneCycleLR: "
-    "len(loader) steps for each epoch",
+    advice="count len(loader) steps for each epoch: of a schedule that is prepared, those of all processes",
 )
 
 #: attributes that give the number of processes
