@@ -178,7 +178,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD135": _SEEDS,
     "DD136": (b"init_process_group", b"spawn"),
     "DD137": (b"prepare_data",),
-    "DD138": (b"ccelerator",),
+    "DD138": (b"ccelerator", b"OneCycleLR"),
     "DD139": (b"deepspeed",),
     "DD140": (b"spawn", b"launch", b"Process"),
     "DD141": (b"init_process_group", b"init_distributed"),
@@ -198,7 +198,7 @@ WORDS: dict[str, tuple[bytes, ...]] = {
     "DD155": (b"gather",),
     "DD157": (b"gather", b"reduce", b"broadcast"),
     "DD158": (b"gather",),
-    "DD159": (b"gather",),
+    "DD159": (b"gather", b"recv"),
     "DD160": (b"DistributedDataParallel",),
     "DD161": (b"DistributedDataParallel",),
     # of the network inside a wrapper

@@ -258,6 +258,7 @@ _CONFIRMING: dict[str, _Ask] = {
     "DD137": _prepared,
     "DD144": on_several_nodes,
     "DD146": passed_by_launcher,
+    "DD155": on_several_nodes,
     "DD156": _hashed_alike,
     "DD164": sharded,
     "DD165": switched_off,

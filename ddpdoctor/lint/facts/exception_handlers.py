@@ -14,7 +14,7 @@ from ddpdoctor.program.text import text_of
 LOCAL_EXCEPTIONS = frozenset({
     "Exception", "BaseException", "RuntimeError", "OSError", "IOError", "FileNotFoundError", "MemoryError",
     "OutOfMemoryError", "ValueError", "ConnectionError", "TimeoutError", "EOFError", "ZeroDivisionError",
-    "FloatingPointError", "PermissionError",
+    "FloatingPointError", "PermissionError", "LinAlgError",
 })  # fmt: skip
 
 #: decorators that log what their function raises, and let it return (loguru 0.7)

@@ -266,6 +266,10 @@ def _write(call: FunctionCall, spec: Collective, members: tuple[int, ...] | str 
         given = _given(call.node, position, name)
         if given is not None:
             overwrite(call.frame, given, taint)
+    if spec.op in collectives.GIVES_PARTS:
+        given = _given(call.node, 0, collectives.FILLS[spec.op])
+        if given is not None:
+            overwrite(call.frame, given, Taint.RANK_LOCAL, Tag.EVEN_SHARE)
     if call.path == collectives.REDUCE and members is None:
         _reduced(call)
 

@@ -48,6 +48,8 @@ FILLS = {
     "all_to_all": "output_tensor_list", "reduce_scatter": "output", "reduce_scatter_tensor": "output",
     "reduce_scatter_single": "output", "_reduce_scatter_base": "output",
 }  # fmt: skip
+#: of those, the ones that give each rank its part of a sum over all
+GIVES_PARTS = frozenset(op for op in FILLS if "reduce_scatter" in op)
 #: sums up what the ranks give for one of them alone, in place of what that one has given
 REDUCE = "torch.distributed.reduce"
 #: their names

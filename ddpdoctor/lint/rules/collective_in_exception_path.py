@@ -2,7 +2,8 @@
 
 ## What it does
 Finds collectives in `finally:` and `except:` that also run after an exception, `destroy_process_group()` there with
-NCCL, handlers in a training loop that swallow an exception from a DDP backward or another collective, and handlers
+NCCL, and handlers in a training loop that swallow an exception from a DDP backward or another collective, or go on
+with the next batch where a rank's own batch has raised one and the rest of the turn holds a collective. And handlers
 around such a loop that catch whatever happens and let the process end as one that has done its work, as loguru's
 `@logger.catch` does. An import fails on the ranks whose disk does not hold the module, so a collective in its handler
 counts.
@@ -53,7 +54,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures
+from ddpdoctor.lint.facts import devices, exception_handlers, lone_failures, skipped_batches
 from ddpdoctor.lint.facts.module_facts import ModuleFacts, Unconfirmed
 from ddpdoctor.lint.interpreter.trace import steps
 from ddpdoctor.lint.knowledge import heuristics
@@ -223,6 +224,11 @@ def _swallowed(facts: ModuleFacts, node: ast.Try, handler: ast.ExceptHandler) ->
         return
     after = _behind(facts, node)
     if after and exception_handlers.remembered(handler, after) and any(True for _ in _through(facts, after)):
+        return
+    op = skipped_batches.missed(facts, node, handler)
+    if op is not None:
+        message = f"a rank whose own batch raises this skips it, and the others wait for that rank in {op.op}"
+        yield facts.finding(RULE, handler, message, related=((op.site, f"{op.op} needs all ranks"),))
         return
     first, last = exception_handlers.lines_of(node.body)
     for item, index in _through(facts, node.body):

@@ -2,13 +2,13 @@
 
 ## What it does
 Finds `break`, `continue` and `return` in a loop with collectives (a DDP backward is one) whose condition depends on
-data of one rank: its batch, its loss, what it has sampled, a sum that `reduce` gave to one rank alone, its clock, an
-object that was given these (an early stopper), or a flag set by a signal; and the flags by which Lightning and the
-Trainer of Hugging Face end their loops (`trainer.should_stop`, `control.should_training_stop`), set on such a condition
-or on some ranks only. So is a method by which a hook asks its trainer to stop, where the project's class of that name
-keeps it in an attribute which ends its loop of backward passes. A `for` over something that one rank has more of (rows
-selected by a mask, entries that only some batches have) is reported as well, and `next(batches)` on some ranks only
-inside of a loop that goes through the same iterator.
+data of one rank: its batch, its loss, what it has sampled, a sum that `reduce` gave to one rank alone, its part of one
+by `reduce_scatter`, its clock, an object that was given these (an early stopper), or a flag set by a signal; and the
+flags by which Lightning and the Trainer of Hugging Face end their loops (`trainer.should_stop`,
+`control.should_training_stop`), set on such a condition or on some ranks only. So is a method by which a hook asks its
+trainer to stop, where the project's class of that name keeps it in an attribute which ends its loop of backward passes.
+A `for` over something that one rank has more of (rows selected by a mask, entries that only some batches have) is
+reported as well, and `next(batches)` on some ranks only inside of a loop that goes through the same iterator.
 In `with Join([...])` and `with model.join()`, which are for ranks with different numbers of batches, a collective other
 than those of the models and optimizers that join is a warning. So is a loop of forward passes of DeepSpeed's engine
 that each rank leaves once its own texts have ended, where the program is started with a configuration of ZeRO stage 3.

@@ -1,9 +1,11 @@
-"""A prepared schedule ends early: its length was counted for one process
+"""A schedule ends early: its length was counted for one process, or without the batches that are not full
 
 ## What it does
 Finds a schedule of the learning rate that is given to Accelerate's `prepare`, and whose length is computed from the
 number of batches of a loader that was prepared before, or from a length that was divided by the number of processes, or
-is the number of updates after which the training loop ends.
+is the number of updates after which the training loop ends. And a `OneCycleLR` that makes a step for each batch of a
+loader with a `DistributedSampler`, neither of which drops anything, and whose length is
+`epochs * (len(data) // (batch_size * world_size))`.
 
 ## Why it harms
 A prepared schedule makes as many steps as there are processes whenever the optimizer makes one, since its length is
@@ -11,6 +13,10 @@ expected to be that of a job of one process. A prepared loader has the batches o
 processes warm-up and decay are over after an eighth of the training; the rest of it runs at the last learning rate,
 which is often 0. Nothing is reported. So it is where the schedule is told how many updates the training makes, and the
 loop counts them up to there: `if step >= args.max_steps: break`.
+
+A sampler repeats samples until all ranks have equally many, and a loader has a shorter batch at its end: an epoch has
+one step more than that number, which is rounded down, and in the last epoch all ranks end with "Tried to step 46
+times".
 
 ## Example
 ```python
@@ -26,7 +32,8 @@ schedule = CosineAnnealingLR(optimizer, T_max=epochs * len(loader) * accelerator
 schedule = accelerator.prepare(schedule)
 ```
 or count the batches before the loader is prepared, and divide them by nothing. A given number of updates is multiplied
-in the same way: `num_training_steps=args.max_steps * accelerator.num_processes`.
+in the same way: `num_training_steps=args.max_steps * accelerator.num_processes`. The steps of `OneCycleLR` are
+`epochs * len(loader)`.
 
 ## Fix safety
 No automatic fix.
@@ -35,7 +42,8 @@ No automatic fix.
 When the Accelerator is told to split batches, or not to step schedules with the optimizer, in code that lint does not
 see. With `split_batches=True` or `step_scheduler_with_optimizer=False` nothing is reported; nor where the number of
 updates is computed anew after the schedule was made. Where a constant schedule is what is chosen by default, it is a
-hint: only its warm-up is too short.
+hint: only its warm-up is too short. A length that is rounded down is right where the number of samples is a multiple of
+the batches of all ranks.
 
 ## References
 https://huggingface.co/docs/accelerate/concept_guides/performance#learning-rates
@@ -46,7 +54,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ddpdoctor.lint.facts import counted_updates, reckoned
+from ddpdoctor.lint.facts import counted_updates, reckoned, rounded_schedules
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
 from ddpdoctor.lint.interpreter.events import CallEvent
 from ddpdoctor.lint.knowledge import frameworks, heuristics
@@ -63,7 +71,7 @@ RULE = LintRule(
     "DD138",
     "schedule-of-one-share",
     Severity.WARNING,
-    advice="multiply the length by accelerator.num_processes, or count the batches before prepare()",
+    advice="count len(loader) steps for each epoch: of a schedule that is prepared, those of all processes",
 )
 
 #: attributes that give the number of processes
@@ -73,7 +81,9 @@ _DEPTH = 3
 
 
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """Prepared schedules that are made of the length of what was prepared before them, or of a number of updates."""
+    """Prepared schedules that are made of the length of what was prepared before them, or of a number of updates; and
+    those whose length is rounded down."""
+    yield from _rounded(facts)
     if not facts.mentions("prepare", "prepare_scheduler"):
         return
     for call in facts.methods("prepare", "prepare_scheduler"):
@@ -95,6 +105,23 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
                     related=((call.site, "prepared here"),),
                     context=call.context,
                 )
+
+
+def _rounded(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Schedules that end with an error in the last epoch."""
+    for short in rounded_schedules.found(facts):
+        said = (
+            "the length of this schedule is rounded down, and sampler and loader round up: it has one step less for "
+            "each epoch than the loop makes, and the step after its last one raises ValueError on all ranks"
+        )
+        yield facts.finding(
+            *(RULE, short.made.site, Conditional(_UNLESS_DIVIDES, said)),
+            related=((short.step.site, "a step for each batch"),),
+            context=short.made.context,
+        )
+
+
+_UNLESS_DIVIDES = "unless the number of samples is a multiple of the batches of all ranks, "
 
 
 def _of_updates(facts: ModuleFacts, made: Made, prepared: CallEvent) -> Finding | None:
