@@ -9,8 +9,8 @@ remove it. A data set of torchvision with `download=True` looks for its data, to
 ranks move elsewhere or remove, after the others have begun to write into it, with nothing that makes the former wait.
 
 ## Why it harms
-Nothing makes the other ranks wait: they find no file, or half of one, or no folder any more. It works as long as rank 0 is fast, and fails on
-a slow disk or with a large download; the rank that raises then leaves the rest waiting for it.
+Nothing makes the other ranks wait: they find no file, or half of one, or no folder any more. It works as long as rank 0
+is fast, and fails on a slow disk or with a large download; the rank that raises then leaves the rest waiting for it.
 
 ## Example
 ```python
