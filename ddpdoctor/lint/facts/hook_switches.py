@@ -1,5 +1,5 @@
 """Gradients that are switched on in hooks: in methods of the program's classes that are called by a name alone, since
-a table or the settings choose the objects."""
+a table or the settings choose the objects; also by a function that the hook gives the network to."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class HookSwitch(NamedTuple):
 def found(facts: ModuleFacts, wrapping: set[str]) -> Iterator[HookSwitch]:
     """All in the order of the calls; none of a hook that lets the network be wrapped again, by a method of one of these
     names."""
-    hooks = _hooks(facts)
+    helpers = _helpers(facts)
+    hooks = _hooks(facts, helpers)
     for call in facts.methods(*sorted(hooks)) if hooks else ():
         if not _is_chosen(call.receiver):
             continue
         for hook in hooks[call.method]:
             for value, parameter in zip(call.args, hook.parameters[1:], strict=False):
                 if isinstance(value.object, Instance) and not _calls(hook, parameter.arg, wrapping):
-                    yield from _switched(facts, call, hook, (value, parameter.arg))
+                    yield from _switched(facts, call, hook, (value, parameter.arg), helpers)
 
 
 def _is_chosen(owner: Value | None) -> bool:
@@ -50,11 +51,10 @@ def _is_chosen(owner: Value | None) -> bool:
     return owner is not None and (obj is None or (isinstance(obj, Made) and obj.path.startswith("?.")))
 
 
-def _hooks(facts: ModuleFacts) -> dict[str, list[FunctionInfo]]:
+def _hooks(facts: ModuleFacts, helpers: dict[str, _Helper]) -> dict[str, list[FunctionInfo]]:
     """Methods, by their names, that switch gradients on of something that they are given, of classes that the program
     names."""
     found: dict[str, list[FunctionInfo]] = {}
-    helpers = _helpers(facts)
     for module in facts.modules:
         if not (_FLAGS | helpers.keys()) & module.words:
             continue
@@ -156,11 +156,11 @@ def _calls(hook: FunctionInfo, parameter: str, names: set[str]) -> bool:
 
 
 def _switched(
-    facts: ModuleFacts, call: CallEvent, hook: FunctionInfo, given: tuple[Value, str]
+    facts: ModuleFacts, call: CallEvent, hook: FunctionInfo, given: tuple[Value, str], helpers: dict[str, _Helper]
 ) -> Iterator[HookSwitch]:
     """What a hook switches on of an object that a call gives it as one of its parameters."""
     owner, parameter = symbol_key(given[0]), given[1]
-    for node, switched in _ons(hook, _helpers(facts)):
+    for node, switched in _ons(hook, helpers):
         names = _way(hook, switched, parameter)
         network = facts.analysis.heap.get((owner, names[0])) if names and owner is not None else None
         if network is not None:
