@@ -1,5 +1,5 @@
 """Gradients that are switched on in hooks: in methods of the program's classes that are called by a name alone, since
-a table or the settings choose the objects."""
+a table or the settings choose the objects; also by a function that the hook gives the network to."""
 
 from __future__ import annotations
 
@@ -34,14 +34,15 @@ class HookSwitch(NamedTuple):
 def found(facts: ModuleFacts, wrapping: set[str]) -> Iterator[HookSwitch]:
     """All in the order of the calls; none of a hook that lets the network be wrapped again, by a method of one of these
     names."""
-    hooks = _hooks(facts)
+    helpers = _helpers(facts)
+    hooks = _hooks(facts, helpers)
     for call in facts.methods(*sorted(hooks)) if hooks else ():
         if not _is_chosen(call.receiver):
             continue
         for hook in hooks[call.method]:
             for value, parameter in zip(call.args, hook.parameters[1:], strict=False):
                 if isinstance(value.object, Instance) and not _calls(hook, parameter.arg, wrapping):
-                    yield from _switched(facts, call, hook, (value, parameter.arg))
+                    yield from _switched(facts, call, hook, (value, parameter.arg), helpers)
 
 
 def _is_chosen(owner: Value | None) -> bool:
@@ -50,15 +51,16 @@ def _is_chosen(owner: Value | None) -> bool:
     return owner is not None and (obj is None or (isinstance(obj, Made) and obj.path.startswith("?.")))
 
 
-def _hooks(facts: ModuleFacts) -> dict[str, list[FunctionInfo]]:
+def _hooks(facts: ModuleFacts, helpers: dict[str, _Helper]) -> dict[str, list[FunctionInfo]]:
     """Methods, by their names, that switch gradients on of something that they are given, of classes that the program
     names."""
     found: dict[str, list[FunctionInfo]] = {}
     for module in facts.modules:
-        if not _FLAGS & module.words:
+        if not (_FLAGS | helpers.keys()) & module.words:
             continue
         for info in module.classes:
-            methods = [one for one in info.methods.values() if len(one.parameters) > 1 and any(True for _ in _ons(one))]
+            several = (one for one in info.methods.values() if len(one.parameters) > 1)
+            methods = [one for one in several if any(True for _ in _ons(one, helpers))]
             for method in methods if methods and _is_used(facts, module, info) else ():
                 found.setdefault(method.name, []).append(method)
     return found
@@ -75,22 +77,72 @@ def _is_used(facts: ModuleFacts, module: Module, info: ClassInfo) -> bool:
     return any(node.id == info.name for one in modules for node in one.of(ast.Name))
 
 
-def _ons(hook: FunctionInfo) -> Iterator[tuple[ast.AST, ast.expr]]:
-    """Each place that switches gradients on, and of what."""
-    for node in walk(hook.node):
+class _Helper(NamedTuple):
+    """A function that switches the gradients of what it is given."""
+
+    #: where it is given that
+    network: int
+    #: where it is told whether to switch them on, with the name of that parameter; None if it always does
+    flag: tuple[int, str] | None
+
+
+def _helpers(facts: ModuleFacts) -> dict[str, _Helper]:
+    """Functions, by their names, that switch gradients on for others: `set_trainable(net, names, True)`."""
+    found: dict[str, _Helper] = {}
+    for module in facts.modules:
+        for info in module.functions if _FLAGS & module.words else ():
+            helper = _helper(info) if info.owner is None else None
+            if helper is not None:
+                found[info.name] = helper
+    return found
+
+
+def _helper(info: FunctionInfo) -> _Helper | None:
+    names = [parameter.arg for parameter in info.parameters]
+    for _, switched, told in _switches(info):
+        network = next((n for n, name in enumerate(names) if _from(info, switched, name) is not None), None)
+        if network is None:
+            continue
+        if told is None or _is_true(told):
+            return _Helper(network, None)
+        if isinstance(told, ast.Name) and told.id in names:
+            return _Helper(network, (names.index(told.id), told.id))
+    return None
+
+
+def _switches(info: FunctionInfo) -> Iterator[tuple[ast.AST, ast.expr, ast.expr | None]]:
+    """Each place that switches gradients, of what, and what says which way; None for the method without an argument."""
+    for node in walk(info.node):
         func = node.func if isinstance(node, ast.Call) else None
         target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(func, ast.Attribute) and func.attr == "requires_grad_" and _is_on(node):
-            yield node, func.value
-        elif isinstance(target, ast.Attribute) and target.attr == "requires_grad" and _is_on(node):
-            yield node, target.value
+        if isinstance(func, ast.Attribute) and func.attr == "requires_grad_" and isinstance(node, ast.Call):
+            if not node.keywords:
+                yield node, func.value, node.args[0] if node.args else None
+        elif isinstance(target, ast.Attribute) and target.attr == "requires_grad" and isinstance(node, ast.Assign):
+            yield node, target.value, node.value
 
 
-def _is_on(node: ast.AST) -> bool:
-    """Whether a flag is set to True, as it is by `requires_grad_()`."""
-    if isinstance(node, ast.Call):
-        return all(map(_is_true, node.args[:1])) and not node.keywords
-    return isinstance(node, ast.Assign) and _is_true(node.value)
+def _ons(hook: FunctionInfo, helpers: dict[str, _Helper]) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Each place that switches gradients on, perhaps by a helper, and of what."""
+    for node, switched, told in _switches(hook):
+        if told is None or _is_true(told):
+            yield node, switched
+    for node in walk(hook.node) if helpers else ():
+        helper = helpers.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        if helper is not None and isinstance(node, ast.Call) and _is_told(node, helper):
+            yield node, node.args[helper.network]
+
+
+def _is_told(call: ast.Call, helper: _Helper) -> bool:
+    """Whether a call lets a helper switch gradients on."""
+    if len(call.args) <= helper.network:
+        return False
+    if helper.flag is None:
+        return True
+    at, name = helper.flag
+    named = (keyword.value for keyword in call.keywords if keyword.arg == name)
+    given = call.args[at] if len(call.args) > at else next(named, None)
+    return given is not None and _is_true(given)
 
 
 def _is_true(node: ast.expr) -> bool:
@@ -104,11 +156,11 @@ def _calls(hook: FunctionInfo, parameter: str, names: set[str]) -> bool:
 
 
 def _switched(
-    facts: ModuleFacts, call: CallEvent, hook: FunctionInfo, given: tuple[Value, str]
+    facts: ModuleFacts, call: CallEvent, hook: FunctionInfo, given: tuple[Value, str], helpers: dict[str, _Helper]
 ) -> Iterator[HookSwitch]:
     """What a hook switches on of an object that a call gives it as one of its parameters."""
     owner, parameter = symbol_key(given[0]), given[1]
-    for node, switched in _ons(hook):
+    for node, switched in _ons(hook, helpers):
         names = _way(hook, switched, parameter)
         network = facts.analysis.heap.get((owner, names[0])) if names and owner is not None else None
         if network is not None:
@@ -117,20 +169,25 @@ def _switched(
 
 
 def _way(hook: FunctionInfo, node: ast.expr, parameter: str) -> tuple[str, ...]:
-    """The attributes from a parameter to what is switched, through variables and loops; () if it is not from there."""
+    """The attributes from a parameter to what is switched; () if it is not from there."""
+    return _from(hook, node, parameter) or ()
+
+
+def _from(hook: FunctionInfo, node: ast.expr, parameter: str) -> tuple[str, ...] | None:
+    """The attributes from a parameter, through variables and loops; None if it is not from there."""
     names: list[str] = []
     for _ in range(_STEPS):
         root, more, chosen = _root(node)
         names = more if chosen else [*more, *names]
         if not isinstance(root, ast.Name):
-            return ()
+            return None
         if root.id == parameter:
             return tuple(names)
         sources = list(_sources(hook, root.id))
         if len(sources) != 1:
-            return ()
+            return None
         node = sources[0]
-    return ()
+    return None
 
 
 def _root(node: ast.expr) -> tuple[ast.expr, list[str], bool]:

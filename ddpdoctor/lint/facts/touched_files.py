@@ -43,6 +43,29 @@ def touches(facts: ModuleFacts) -> list[Touch]:
     return [touch for call in facts.concerning(_may_touch) if (touch := _touch(call)) is not None]
 
 
+#: move what is at the path that they are given first, or remove it with all that is in it
+_TAKING_AWAY = frozenset({"os.rename", "os.replace", "shutil.move", "shutil.rmtree"})
+#: methods of a path that do so
+_TAKING_ITSELF = frozenset({".rename", ".replace"})
+
+
+def taken_away(facts: ModuleFacts) -> list[Touch]:
+    """Folders and files that are moved elsewhere, and folders that are removed, in the order of execution."""
+    found: list[Touch] = []
+    for call in facts.concerning(_may_take_away):
+        # a string's `replace` has two arguments
+        of_itself = not call.path and len(call.args) == 1
+        path = call.argument(0, "src") or call.argument(0, "path") if call.path else call.receiver
+        parts = parts_of(path) if path is not None and (call.path or of_itself) else None
+        if path is not None and parts:
+            found.append(Touch(call, Use.REMOVES, parts, path))
+    return found
+
+
+def _may_take_away(name: str) -> bool:
+    return name in _TAKING_AWAY or name in _TAKING_ITSELF
+
+
 @lru_cache(maxsize=1 << 12)
 def _may_touch(name: str) -> bool:
     """Whether a call of this name can use a path."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ddpdoctor.lint.interpreter import budgets, overwrites, signals
+from ddpdoctor.lint.interpreter import budgets, loop_extent, overwrites, signals
 from ddpdoctor.lint.interpreter.assignments import assign
 from ddpdoctor.lint.interpreter.conditions import as_constant
 from ddpdoctor.lint.interpreter.events import EnclosingLoop, TakenShare
@@ -193,6 +193,9 @@ def _unknown_part(owner: Value, index: Value) -> Value:
         picked = tags | Tag.UNEVEN | (index.tags & REASONS)
         part = unknown("picked", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=picked)
         return part.with_object(Method(owner, "masked_select"))
+    shares = data_partition.reordered(owner, index)
+    if shares:
+        return unknown("reordered", owner.atoms, index.atoms, taint=Taint.RANK_LOCAL, tags=tags | shares)
     taint = Taint.RANK_LOCAL if owner.taint is Taint.RANK_LOCAL else Taint.UNKNOWN
     if owner.tags & SAMPLES:
         tags |= Tag.SAMPLE
@@ -342,7 +345,7 @@ def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) 
         assign(machine, frame, generator.target, element or unknown_element(iterated, id(generator)))
         conditions += [machine.evaluate(frame, condition) for condition in generator.ifs]
     chosen = shared or any(map(data_partition.by_rank, conditions))
-    picked = union(c.tags & REASONS | Tag.UNEVEN for c in conditions if c.taint is Taint.RANK_LOCAL)
+    picked = _picked(conditions, over)
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     unrolled = _unrolled(machine, frame, node, iterated)
     each = _each(machine, frame, node, iterated)
@@ -365,6 +368,12 @@ def _made_of_each(machine: Machine, frame: Frame, node: Any, over: list[Value]) 
         result = unknown("comprehension", id(node), taint=Taint.RANK_LOCAL, tags=tags | Tag.SHARD)
         result = _taken(machine, frame, node, result, sure=False)
     return result.with_object(Listed(machine.site(frame, node), values[0])), values[0]
+
+
+def _picked(conditions: list[Value], over: list[Value]) -> Tags:
+    """Why a comprehension has more elements on some ranks: by conditions on their data, or as what it goes through."""
+    own = [c for c in conditions if c.taint is Taint.RANK_LOCAL] + [one for one in over if loop_extent.is_uneven(one)]
+    return union(one.tags & REASONS | Tag.UNEVEN for one in own)
 
 
 def _each(machine: Machine, frame: Frame, node: Any, over: Value) -> list[Value]:

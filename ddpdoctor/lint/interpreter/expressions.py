@@ -19,7 +19,7 @@ from ddpdoctor.lint.values.abstract_objects import Function, Items, Made
 from ddpdoctor.lint.values.iteration import iterated_of
 from ddpdoctor.lint.values.tags import ANY_RANK, NO_TAGS, OF_BATCH, Tag, Tags, made_up, of_all_parts, union
 from ddpdoctor.lint.values.truths import negate
-from ddpdoctor.lint.values.values import Taint, Value, binary, const, lift, of_object, unknown
+from ddpdoctor.lint.values.values import Value, binary, const, lift, of_object, unknown
 from ddpdoctor.program import indexing
 
 #: characters of a text that is followed
@@ -95,8 +95,7 @@ def _yield(machine: Machine, frame: Frame, node: Any) -> Value:
         _begun(machine, frame, node, over)
         frame.yields.append(element)
         frame.yields_share = frame.yields_share or (bool(over.tags & Tag.SHARD) and not frame.yields_on)
-        own = over.taint is Taint.RANK_LOCAL and over.tags & (Tag.UNEVEN | Tag.FILLED_UP) == Tag.UNEVEN
-        apart = over.tags if own else None
+        apart = over.tags if loop_extent.is_uneven(over) else None
     else:
         frame.yields.append(value)
         apart = loop_extent.yields_apart(frame, node)

@@ -9,7 +9,7 @@ from ddpdoctor.lint.interpreter.frame import Frame, decided_by
 from ddpdoctor.lint.values.abstract_objects import Items, Made
 from ddpdoctor.lint.values.data_partition import ENDLESS, by_rank
 from ddpdoctor.lint.values.tags import Tag, Tags
-from ddpdoctor.lint.values.values import Taint
+from ddpdoctor.lint.values.values import Taint, Value
 from ddpdoctor.program.nodes import walk
 
 
@@ -73,11 +73,14 @@ def _turns_apart(frame: Frame) -> Tags | None:
     that it has packed, or their numbers in another order."""
     for loop in loops(frame):
         over = loop.over
-        if over is None or over.taint is not Taint.RANK_LOCAL or limited(loop):
-            continue
-        if over.tags & (Tag.UNEVEN | Tag.FILLED_UP) == Tag.UNEVEN:
+        if over is not None and is_uneven(over) and not limited(loop):
             return over.tags
     return None
+
+
+def is_uneven(over: Value) -> bool:
+    """Whether there are as many elements as this rank's data decides."""
+    return over.taint is Taint.RANK_LOCAL and over.tags & (Tag.UNEVEN | Tag.FILLED_UP) == Tag.UNEVEN
 
 
 def _yields(side: list[ast.stmt]) -> bool:

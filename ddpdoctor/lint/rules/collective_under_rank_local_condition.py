@@ -2,13 +2,14 @@
 
 ## What it does
 Finds a collective in a branch whose condition depends on data of one rank: its batch, its loss, its clock; a collective
-in a function that `signal.signal` registers; a collective for each key of a dict that is filled with the keys that a
-rank finds in its own batches, such as a meter for each domain; and a collective for each parameter that has a gradient
-(`if p.grad is None: continue`), where a method of the network calls one of its parts only if the rank's data needs it,
-such as an expert to which no token was sent, or calls its parts by the keys of a dict that it is given, and the program
-makes a dict that has a key only where there is something of the kind. In the methods of a network, a reduction whose
-sum is divided by the number of ranks is found where what the method is given decides whether it runs
-(`if found.numel() > 0`). It is a warning at most: nothing proves that the data of the ranks ever differs there.
+in a function that `signal.signal` registers, or that one calls which another file registers; a collective for each key
+of a dict that is filled with the keys that a rank finds in its own batches, such as a meter for each domain; and a
+collective for each parameter that has a gradient (`if p.grad is None: continue`), where a method of the network calls
+one of its parts only if the rank's data needs it, such as an expert to which no token was sent, or calls its parts by
+the keys of a dict that it is given, and the program makes a dict that has a key only where there is something of the
+kind. In the methods of a network, a reduction whose sum is divided by the number of ranks is found where what the
+method is given decides whether it runs (`if found.numel() > 0`). It is a warning at most: nothing proves that the data
+of the ranks ever differs there.
 
 ## Why it hangs
 If the condition holds on one rank and not on another, the first waits for the second. A signal handler runs wherever
@@ -58,6 +59,7 @@ from collections.abc import Iterator
 from ddpdoctor.lint.facts import averages_of_some, keys_of_own_data, missing_gradients, proofs, skipped_parts
 from ddpdoctor.lint.facts.barrier_pairs import is_paired
 from ddpdoctor.lint.facts.module_facts import Conditional, ModuleFacts
+from ddpdoctor.lint.facts.run_by_signals import led_to
 from ddpdoctor.lint.interpreter import fsdp
 from ddpdoctor.lint.ranks.divergence import place, proof
 from ddpdoctor.lint.ranks.reach import Reached
@@ -101,7 +103,7 @@ def check(facts: ModuleFacts) -> Iterator[Finding | None]:
 
 
 def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:
-    """The first collective that each signal handler of the file enters."""
+    """The first collective that each signal handler enters, if it is one of the file or calls functions of it."""
     if facts.alone:
         return
     for handler in handlers_of(facts.module):
@@ -111,11 +113,17 @@ def _from_signals(facts: ModuleFacts) -> Iterator[Finding | None]:
         entered = next((item for item in met if _begins(item, facts.module.path, handler.lineno, end)), None)
         if entered is None:
             continue
-        message = (
-            f"each rank runs this when its signal arrives, wherever it is then: {entered.op.op} waits for the others, "
-            "which may stand in another collective"
-        )
-        yield facts.finding(RULE, entered.way[0], message, severity=Severity.WARNING)
+        yield facts.finding(RULE, entered.way[0], _BY_SIGNAL.format(entered.op.op), severity=Severity.WARNING)
+    for led in led_to(facts):
+        related = ((led.registered, "the handler that leads here is registered here"),)
+        message = _BY_SIGNAL.format(led.op.op)
+        yield facts.finding(RULE, led.site, message, related=related, severity=Severity.WARNING)
+
+
+_BY_SIGNAL = (
+    "each rank runs this when its signal arrives, wherever it is then: {} waits for the others, which may stand in "
+    "another collective"
+)
 
 
 def _per_key(facts: ModuleFacts) -> Iterator[Finding | None]:

@@ -5,11 +5,12 @@ Finds a path that only some ranks write, download, unpack or create, and that th
 collective in between. Also finds what all ranks do at the same time after they have looked for a path: download to it,
 remove it, link or move to it, write it in a data set that has found it missing, or give up because another rank has
 just created it; and what they do where a path must be new, or was found by listing a folder: copy a folder to it, or
-remove it. A data set of torchvision with `download=True` looks for its data, too.
+remove it. A data set of torchvision with `download=True` looks for its data, too. And it finds a folder that only some
+ranks move elsewhere or remove, after the others have begun to write into it, with nothing that makes the former wait.
 
 ## Why it harms
-Nothing makes the other ranks wait: they find no file, or half of one. It works as long as rank 0 is fast, and fails on
-a slow disk or with a large download; the rank that raises then leaves the rest waiting for it.
+Nothing makes the other ranks wait: they find no file, or half of one, or no folder any more. It works as long as rank 0
+is fast, and fails on a slow disk or with a large download; the rank that raises then leaves the rest waiting for it.
 
 ## Example
 ```python
@@ -85,7 +86,41 @@ RULE = LintRule(
 def check(facts: ModuleFacts) -> Iterator[Finding | None]:
     """Paths that some ranks write and others need, and those that all ranks look for and then change."""
     yield from _of_some(facts)
+    yield from _too_early(facts)
     yield from _of_all(facts)
+
+
+#: what the others may be at in a folder
+_WRITING = frozenset({Use.WRITES_FILE, Use.FILLS, Use.MOVES})
+
+
+def _too_early(facts: ModuleFacts) -> Iterator[Finding | None]:
+    """Folders that some ranks move or remove while others may still be writing into them."""
+    taken = [touch for touch in touched_files.taken_away(facts) if touch.call.context.some_ranks_only]
+    written = [touch for touch in touched_files.touches(facts) if touch.use in _WRITING] if taken else []
+    for taking in taken:
+        places = next((p for w in written if (p := _still_written(facts, w, taking)) is not None), None)
+        if places is not None:
+            message = (
+                f"only some ranks take this folder away, and the others may still be writing into it, at line "
+                f"{places[0].line}: put a barrier in between"
+            )
+            yield facts.finding(RULE, places[1], message, related=((places[0], "the others write into it here"),))
+
+
+def _still_written(facts: ModuleFacts, writing: Touch, taking: Touch) -> tuple[SourceSite, SourceSite] | None:
+    """(where the others write into a folder, where it is taken away), both in one function of this file."""
+    late, folder = writing.call.context.mask & ~taking.call.context.mask, taking.parts
+    if not late or len(writing.parts) <= len(folder) or writing.parts[: len(folder)] != folder:
+        return None
+    if writing.call.index > taking.call.index or heuristics.MAY_WAIT.found_in_any(taking.call.context.withs):
+        return None
+    if contradict((*writing.call.context.guards, *taking.call.context.guards)):
+        return None
+    places = _side_by_side(facts, writing.call, taking.call)
+    if places is None or _waits(facts, *places) or _waits_within(facts, writing.call, taking.call, places):
+        return None
+    return None if _meet(facts, writing.call, taking.call, late) else places
 
 
 #: a folder is made in an instant, and the ranks seldom meet there

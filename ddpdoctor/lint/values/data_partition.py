@@ -37,6 +37,32 @@ def piece(value: Value) -> Tags:
     return value.tags & SHARES if plain and not value.known else NO_TAGS
 
 
+#: functions and methods that give the places of elements, each once, in an order that these or a draw decide
+_ORDERING = frozenset({"argsort", "randperm", "permutation", "lexsort"})
+#: functions and methods that give a list or a tensor in pieces, one after the other
+_CUTTING_UP = frozenset({"split", "chunk", "tensor_split", "torch.split", "torch.chunk", "torch.tensor_split"})
+
+
+def reordered(rows: Value, index: Value) -> Tags:
+    """Of what share of the data the elements are that are taken in an order of their own:
+    `share[lengths[share].argsort()]`."""
+    obj = index.object
+    name = obj.name if isinstance(obj, Method) else obj.path if isinstance(obj, Made) else ""
+    return piece(rows) if name.rpartition(".")[2] in _ORDERING else NO_TAGS
+
+
+def cut_up(parts: Value) -> Value | None:
+    """The share of the data that `share.split(256)` gives in pieces; None for anything else."""
+    obj = parts.object
+    if isinstance(obj, Method):
+        name, of = obj.name, obj.receiver
+    elif isinstance(obj, Made) and obj.args:
+        name, of = obj.path.removeprefix("?."), obj.args[0]
+    else:
+        return None
+    return of if name in _CUTTING_UP and piece(of) else None
+
+
 def part_of(parts: Value, index: Value) -> bool:
     """`numpy.array_split(rows, world_size)[rank]`."""
     obj = parts.object

@@ -98,8 +98,13 @@ def _elements(over: Value) -> Iterated:
 
 
 def _sample_of(data: Value) -> Value | None:
-    """One of the samples of a batch of this rank, or of its share of the data, which are this rank's own as well."""
+    """One of the samples of a batch of this rank, or of its share of the data, which are this rank's own as well; also
+    one of the pieces that a share was cut into."""
     obj = data.object
+    share = data_partition.cut_up(data)
+    if share is not None:
+        # whose elements are samples
+        return unknown("piece", data.atoms, taint=Taint.RANK_LOCAL, tags=share.tags & SHARES)
     shared_out = bool(data.tags & SHARES)
     if isinstance(obj, Listed) and obj.element is not None and (obj.element.object is not None or not shared_out):
         return None
