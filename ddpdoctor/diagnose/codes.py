@@ -54,6 +54,7 @@ UNEVEN_MICROBATCHES = Rule(
     Retry.FAILS_AGAIN,
     requires=_needs(Source.PAGES),
     excludes=("DD201", "DD206", "DD207"),
+    lint=("DD113",),
     compares=True,
 )
 RANK_CONDITIONAL_COLLECTIVE = Rule(

@@ -78,7 +78,7 @@ RULE = LintRule(
     "DD113",
     "rank-local-loop-exit",
     Severity.ERROR,
-    ("DD201", "DD206", "DD207", "DD211", "DD216", "DD221"),
+    ("DD201", "DD202", "DD206", "DD207", "DD211", "DD216", "DD221"),
     advice="let all ranks decide together: reduce the condition, then leave or skip on all of them",
 )
 
