@@ -24,6 +24,8 @@ class ImportedFiles:
         for path in texts:
             self._by_name.setdefault(posixpath.basename(_module(path)), []).append(path)
         self._known: dict[str, frozenset[str] | None] = {}
+        #: what a file imports in programs of one folder, which are asked one after the other
+        self._found: dict[tuple[str, str, bool], frozenset[str] | None] = {}
 
     def of(self, program: str) -> set[str] | None:
         """The program and all that it imports, directly or not; None if that cannot be told: it is not among the files,
@@ -33,15 +35,22 @@ class ImportedFiles:
         reached, left = {program}, [program]
         while left:
             path = left.pop()
-            names = self._names(path)
-            if names is None:
-                return None
-            folders = (posixpath.dirname(path), posixpath.dirname(program))
             anywhere = any(b"sys.path" in self._texts[file] for file in (path, program))
-            found = {file for name in names for file in self._files_of(name, folders, anywhere=anywhere)}
+            found = self._imported(path, posixpath.dirname(program), anywhere)
+            if found is None:
+                return None
             left += sorted(found - reached)
             reached |= found
         return reached
+
+    def _imported(self, path: str, home: str, anywhere: bool) -> frozenset[str] | None:
+        """What a file imports itself in a program of a folder; None if that cannot be told."""
+        key = (path, home, anywhere)
+        if key not in self._found:
+            names, folders = self._names(path), (posixpath.dirname(path), home)
+            files = (self._files_of(name, folders, anywhere=anywhere) for name in names or ())
+            self._found[key] = frozenset(file for found in files for file in found) if names is not None else None
+        return self._found[key]
 
     def _names(self, path: str) -> frozenset[str] | None:
         if path not in self._known:

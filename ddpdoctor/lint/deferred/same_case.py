@@ -57,9 +57,9 @@ def read_before(
         lacks: Whether nothing declares or sets an option.
     """
     function = innermost_function(tree, line)
-    met = _met(function, line) if function is not None else frozenset[str]()
-    if function is None or not any(map(_asks_settings, met)):
+    if function is None or not is_by_settings(tree, line):
         return None
+    met = _met(function, line)
     trees = {path: parsed for path, text in used.items() if (parsed := source.tree_of(text)) is not None}
     own = (node for node in _functions(trees.get(file)) if node.lineno == function.lineno)
     here = _Function(file, next(own, function))
@@ -69,6 +69,12 @@ def read_before(
             if read is not None and _always_before(trees, _Function(path, node), here):
                 return read
     return None
+
+
+def is_by_settings(tree: ast.Module, line: int) -> bool:
+    """Whether a function comes to a line of it only under a condition on settings, of which alone this is about."""
+    function = innermost_function(tree, line)
+    return function is not None and any(map(_asks_settings, _met(function, line)))
 
 
 def _functions(tree: ast.Module | None) -> list[FunctionNode]:

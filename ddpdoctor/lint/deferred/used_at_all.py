@@ -167,13 +167,16 @@ def ends_before(repository: Repository, finding: Finding) -> Confirmation | None
 
 def _ends_in_this_case(repository: Repository, finding: Finding, used: Mapping[str, bytes]) -> Confirmation | None:
     """Whether the program ends in an error under the conditions on its settings under which this happens, before."""
+    places = [place for place in parsed(places_of(finding)) if same_case.is_by_settings(place.tree, place.line)]
+    if not places:
+        return None
     # what uses a file makes its settings
     users = repository.users_of(path_of(finding)) or ()
     around = {**used, **{path: text for user in users for path, text in (repository.used_by(user) or {}).items()}}
     parsing = any(map(same_case.PARSER.search, around.values()))
     if not parsing or any(map(broken_programs.HIDDEN.search, around.values())):
         return None
-    for file, tree, line in parsed(places_of(finding)):
+    for file, tree, line in places:
         read = same_case.read_before(file, tree, line, around, repository.lacks_option)
         if read is not None:
             said = f"the program ends in an error here: it has no option {read.option}"

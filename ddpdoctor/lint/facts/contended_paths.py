@@ -202,7 +202,7 @@ def asked_before(facts: ModuleFacts) -> Iterator[tuple[SourceSite, CallEvent, At
         if isinstance(node, Branch) and node.site in facts.races and _raises(node)
     }
     for site in sorted(refusing):
-        call = next((c for c in facts.calls if c.site == facts.races[site]), None)
+        call = next(iter(facts.calls_by_site.get(facts.races[site], ())), None)
         attended = attendance.on_every_rank(facts, call) if call is not None else None
         if call is not None and attended is not None:
             yield site, call, attended

@@ -32,7 +32,7 @@ def found(facts: ModuleFacts) -> list[HalfWritten]:
     for root in facts.analysis.roots if loops else ():
         for asked, written in polling.early(root.trace):
             around = [(call, loop) for call, loop in loops if _is_in(asked, call, loop.test)]
-            write = next((call for call in facts.calls if call.site == written and _in_place(call)), None)
+            write = next(filter(_in_place, facts.calls_by_site.get(written, ())), None)
             if around and write is not None and _is_read(facts, write):
                 call, loop = around[0]
                 half.append(HalfWritten(_module(facts, call), loop, write, call))
