@@ -136,13 +136,16 @@ def _installed(folder: Path) -> dict[str, str]:
 
 
 def _one_file(environ: dict[str, str], folder: Path, runs: int) -> None:
-    (folder / "train.py").write_text(_TRAIN)
+    # not beside the installed package, which would be a part of its project
+    script = folder / "alone" / "train.py"
+    script.parent.mkdir()
+    script.write_text(_TRAIN)
     print(f"\n| one file, end to end, best of {runs} | wall | processor | memory |\n|---|---|---|---|")
     ours = [sys.executable, "-c", _PROGRAM, "lint"]
     real = _longest_fixture()
     tools = [
         Tool("`python -c pass`", [sys.executable, "-c", "pass"]),
-        Tool("a script of four lines", [*ours, "--no-cache", str(folder / "train.py")]),
+        Tool("a script of four lines", [*ours, "--no-cache", str(script)]),
         Tool(f"a real one, {real.read_text().count(chr(10))} lines", [*ours, "--no-cache", str(real)]),
         Tool("the same, with the cache", [*ours, str(real)], environ=_own_cache(folder)),
     ]
